@@ -6,7 +6,7 @@
     skopeo copy oci-archive:slowside-oci.tar docker-daemon:slowside:0.1.0
     podman load -i slowside-oci.tar; podman run --rm -v "$PWD:/captures:ro" slowside /captures/client.pcap
 
-What is in it: the binary, who `nobody` is (whom `live` becomes), and /tmp (where captures from standard input are kept
+What is in it: the binary, the licences of what it is made of where they are given, who `nobody` is (whom `live` becomes), and /tmp (where captures from standard input are kept
 while they are read twice). The same input gives the same bytes: no time but --epoch, no order but by name.
 
 Needs Python 3.9 and nothing else. Specification: https://github.com/opencontainers/image-spec (image-layout.md, config.md).
@@ -57,7 +57,7 @@ class Layout:
     def add_json(self, media: str, content: dict) -> dict:
         return self.add(media, canonical(content))
 
-    def image(self, architecture: str, binary: bytes, version: str, epoch: int) -> dict:
+    def image(self, architecture: str, binary: bytes, licences: list[pathlib.Path], version: str, epoch: int) -> dict:
         """An image of one architecture: a layer, its configuration, and the manifest that names both."""
         layer = archive(
             [
@@ -68,6 +68,10 @@ class Layout:
                 ("usr", 0o755, None),
                 ("usr/bin", 0o755, None),
                 ("usr/bin/slowside", 0o755, binary),
+                ("usr/share", 0o755, None),
+                ("usr/share/licenses", 0o755, None),
+                ("usr/share/licenses/slowside", 0o755, None),
+                *((f"usr/share/licenses/slowside/{path.name}", 0o644, path.read_bytes()) for path in licences),
             ],
             epoch,
         )
@@ -120,14 +124,16 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True)
     parser.add_argument("--version", required=True)
     parser.add_argument("--epoch", type=int, required=True, help="the time of all files, in seconds since 1970")
+    parser.add_argument("--licences", type=pathlib.Path, help="a folder with the texts of those of what the binaries are made of")
     parser.add_argument("binaries", nargs="+", metavar="ARCHITECTURE=FILE")
     given = parser.parse_args()
+    licences = sorted(given.licences.iterdir()) if given.licences else []
     layout = Layout()
     manifests = []
     for pair in sorted(given.binaries):
         architecture, _, path = pair.partition("=")
         binary = pathlib.Path(path).read_bytes()
-        manifests.append(layout.image(architecture, binary, given.version, given.epoch))
+        manifests.append(layout.image(architecture, binary, licences, given.version, given.epoch))
     index = {"schemaVersion": 2, "mediaType": OCI + "index.v1+json", "manifests": manifests}
     # Several images are named by an index of their own, of which readers take that of their machine.
     top = manifests[0] if len(manifests) == 1 else layout.add_json("index.v1+json", index)

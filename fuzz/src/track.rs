@@ -289,7 +289,7 @@ fn segment(
         source,
         destination,
         flow_hash: hasher.hash_one(ends),
-        pair_hash: 0,
+        owner_hash: 0,
         payload_start,
         payload_captured: captured,
         payload_length: length,
@@ -330,7 +330,7 @@ pub fn track(data: &[u8]) {
         };
         tracker.segment(&segment, &bytes);
         if order % 8 == 7 {
-            tracker.tick(order, segment.mark.time);
+            tracker.sweep(order, segment.mark.time);
         }
         order += 1;
     }

@@ -19,7 +19,10 @@ use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
     Line, Mark, Outstanding, PacketRef, Time,
 };
-use std::collections::{VecDeque, vec_deque};
+
+mod trouble;
+
+pub use trouble::{BURST_NS, Trouble, Troubles};
 
 /// An operation's response times.
 #[derive(Clone, Debug, Default)]
@@ -72,67 +75,6 @@ pub struct TcpFacts {
     pub ttl: [Option<u8>; 2],
 }
 
-/// A stretch of trouble of one connection, on this capture's clock.
-#[derive(Clone, Copy, Debug)]
-pub struct Trouble {
-    pub first: Time,
-    pub last: Time,
-    pub first_mark: Mark,
-    pub last_mark: Mark,
-    pub direction: Direction,
-    pub kind: EpisodeKind,
-    pub retransmissions: u32,
-    pub timeouts: u32,
-    pub spurious: bool,
-    /// The capture holds all of it twice, and what would tell that nothing was lost was cut off: nothing was lost before
-    /// the capture.
-    pub arrived: bool,
-    /// Bytes that the window offered while it was full.
-    pub window: u64,
-    /// When something was sent again for the last time, as far as is told: what came behind is no loss for certain.
-    pub resent: Time,
-    /// How long in it nothing flowed: all of it, but in a run of stretches with bursts between them.
-    pub ns: i64,
-    /// When the first of it and what its connection went through later began, and the last of it and what came before was
-    /// over: they are told as they end, which is no order of their beginnings.
-    pub since: Time,
-    pub until: Time,
-}
-
-impl Trouble {
-    /// Takes in the next stretch of a run: there are as many as round trips.
-    fn joins(&mut self, next: &Trouble) -> bool {
-        let windows = [EpisodeKind::ClosingWindow, EpisodeKind::SmallWindow];
-        let goes_on = windows.contains(&self.kind)
-            && (self.kind, self.direction) == (next.kind, next.direction)
-            && (0..=BURST_NS).contains(&(next.first - self.last));
-        if goes_on {
-            (self.last, self.last_mark) = (next.last, next.last_mark);
-            self.until = self.until.max(next.last);
-            self.ns = self.ns.saturating_add(next.ns);
-        }
-        goes_on
-    }
-
-    /// Whether any of it lies in a stretch of time.
-    pub(crate) fn overlaps(&self, from: Time, to: Time) -> bool {
-        self.first <= to && self.last >= from
-    }
-
-    /// How much of a stretch of time nothing flowed.
-    pub(crate) fn overlap_ns(&self, from: Time, to: Time) -> i64 {
-        let overlap = (self.last.min(to) - self.first.max(from)).max(0);
-        let length = (self.last - self.first).max(1);
-        match self.ns >= length {
-            true => overlap,
-            false => (i128::from(overlap) * i128::from(self.ns) / i128::from(length)) as i64,
-        }
-    }
-}
-
-/// What a sender sends between two stretches in which a window holds it up takes no longer.
-pub const BURST_NS: i64 = 2_000_000;
-
 /// A direction's episodes of one kind: the packets of the longest, and all their time.
 #[derive(Clone, Debug, Default)]
 pub struct Episodes {
@@ -175,7 +117,7 @@ pub struct CaptureFacts {
     beside: HashMap<ConnectionId, u64, foldhash::fast::FixedState>,
     pub tcp: TcpFacts,
     pub hosts: Hosts,
-    pub troubles: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
+    pub troubles: Troubles,
     /// By direction of the bytes that waited and by kind.
     pub episodes: [PerKind<Episodes>; 2],
     /// Lines before which clients' bytes queue, by connection.
@@ -377,7 +319,7 @@ impl CaptureFacts {
     pub fn episode(&mut self, e: &Episode) {
         self.losses.episode(e);
         let held = e.resent.iter().filter(|r| r.original.is_some()).count();
-        let mut trouble = Trouble {
+        let trouble = Trouble {
             first: e.first.time,
             last: e.last.time,
             first_mark: e.first,
@@ -395,20 +337,8 @@ impl CaptureFacts {
             until: e.last.time,
         };
         self.episodes[e.direction.index()][e.kind].add(&trouble, self.index);
-        let list = self.troubles.entry(e.connection).or_default();
-        if list.back_mut().is_some_and(|last| last.joins(&trouble)) {
+        if self.troubles.add(e.connection, trouble) {
             return;
-        }
-        if let Some(before) = list.back() {
-            trouble.until = before.until.max(trouble.until);
-        }
-        let later = |t: &&mut Trouble| t.since > trouble.since;
-        for before in list.iter_mut().rev().take_while(later) {
-            before.since = trouble.since;
-        }
-        list.push_back(trouble);
-        if list.len() > limits::EPISODES {
-            list.pop_front();
         }
         if e.kind != EpisodeKind::Recovery {
             return;
@@ -461,7 +391,7 @@ impl CaptureFacts {
         };
         self.tcp.unscaled[refuser] += 1;
         for d in DIRECTIONS {
-            let all = self.troubles.get(&c.id).into_iter().flatten();
+            let all = self.troubles.of(c.id);
             let own = all.filter(|e| e.kind == EpisodeKind::SmallWindow && e.direction == d);
             let sum = &mut self.tcp.unscaled_ns[d.index()][refuser];
             *sum = own.fold(*sum, |sum, e| sum.saturating_add(e.ns));
@@ -531,12 +461,6 @@ impl CaptureFacts {
         self.beside.get(&connection).copied().unwrap_or(0)
     }
 
-    /// Forgets troubles that no call still being looked at can overlap.
-    pub(crate) fn forget_before(&mut self, time: Time) {
-        self.troubles
-            .retain(|_, list| list.back().is_some_and(|t| t.last >= time));
-    }
-
     /// Bytes of a connection are missing from the capture; `at` is the packet that showed it.
     pub fn gap(&mut self, at: Mark, connection: ConnectionId) {
         if self.gaps.len() < 8 {
@@ -570,29 +494,6 @@ impl CaptureFacts {
         stalls.fold(0, |sum: i64, s| {
             sum.saturating_add(overlap(s.first, s.last))
         })
-    }
-
-    /// Whether this connection went through nothing that is remembered.
-    #[must_use]
-    pub fn is_quiet(&self, connection: ConnectionId) -> bool {
-        !self.troubles.contains_key(&connection)
-    }
-
-    /// What this connection went through that overlaps a stretch of time: searched once, whatever it is cloned for.
-    pub fn overlapping(
-        &self,
-        connection: ConnectionId,
-        from: Time,
-        to: Time,
-    ) -> impl DoubleEndedIterator<Item = &Trouble> + Clone {
-        let list = self.troubles.get(&connection);
-        let near = list.map_or_else(vec_deque::Iter::default, |list| {
-            let begin = list.partition_point(|t| t.until < from);
-            // As many are looked at as there are in it, mostly none.
-            let within = list.range(begin..).take_while(|t| t.since <= to);
-            list.range(begin..begin + within.count())
-        });
-        near.filter(move |t| t.overlaps(from, to))
     }
 }
 

@@ -373,7 +373,8 @@ impl MatchedFacts {
         }
         if let Some(hidden) = call.hidden.filter(|h| !h.is_cut_off) {
             // Behind losses a server that has answered may not send as fast as it answers.
-            let quiet = || client.is_quiet(c.connection) && server.is_quiet(s.connection);
+            let quiet =
+                || client.troubles.is_quiet(c.connection) && server.troubles.is_quiet(s.connection);
             let is_sure = hidden.is_unanswered || quiet();
             let sure = if is_sure { service } else { 0 };
             let own = [sure, stall, blocked, held + unread];

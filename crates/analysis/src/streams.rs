@@ -217,8 +217,10 @@ impl Streams {
                 ..Classes::default()
             };
             let mut time = r.account.time_ns;
-            if r.account.rtt.count == 0 {
-                // Of what nobody was ever heard to take nobody knows that it was lost.
+            let in_vain = r.counts.stuck.is_some_and(|s| s.receiver_heard);
+            if r.account.rtt.count == 0 && !in_vain {
+                // Of what nobody was ever heard to take nobody knows that it was lost, unless its receiver was heard
+                // and lacked it.
                 time[TimeClass::Unknown] += time[TimeClass::LossRecovery];
                 time[TimeClass::LossRecovery] = 0;
             }
@@ -322,16 +324,18 @@ impl Streams {
 
     /// Bytes that went where large segments go, were not seen and never acknowledged, though their sender was
     /// heard so long after it could have sent them: what is lost by chance is sent again by then, three times. Of a
-    /// connection without any data a number far off is an odd number.
+    /// connection without any data a number beyond the window that its receiver had offered is an odd number.
     pub fn vanished(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Vanished)> {
         const LONG_NS: i64 = 2_000_000_000;
         let large = |v: &Vanished| v.bytes >= LARGE && v.told.time - v.since >= LONG_NS;
-        let speaks =
-            |c: &&ConnectionResult| c.directions.iter().any(|d| d.counts.payload_bytes > 0);
-        self.connections.iter().filter(speaks).flat_map(move |c| {
-            let of =
-                move |d: Direction| Some((c, d, c.direction(d).account.vanished.filter(large)?));
-            DIRECTIONS.into_iter().filter_map(of)
+        self.connections.iter().flat_map(move |c| {
+            let speaks = c.directions.iter().any(|d| d.counts.payload_bytes > 0);
+            DIRECTIONS.into_iter().filter_map(move |d| {
+                let account = &c.direction(d).account;
+                let offered = account.window_max_bytes.unwrap_or(0);
+                let vanished = account.vanished.filter(large)?;
+                (speaks || vanished.bytes <= offered).then_some((c, d, vanished))
+            })
         })
     }
 
@@ -467,7 +471,33 @@ fn busy_ns(time: &PerClass<i64>) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::needless_ns;
+    use super::*;
+    use crate::findings::testing::{connection, mark};
+    use ledger::Cause;
+
+    #[test]
+    fn what_somebody_who_was_heard_never_had_was_lost() {
+        let lost = |heard: Option<bool>| {
+            let mut c = connection();
+            let sent = &mut c.directions[0];
+            sent.counts.payload_bytes = 14_480;
+            sent.counts.retransmitted_packets = 6;
+            sent.counts.stuck = heard.map(|receiver_heard| Stuck {
+                bytes: 1_448,
+                times: 6,
+                first: mark(0),
+                last: mark(900),
+                receiver_heard,
+            });
+            sent.account.time_ns[TimeClass::LossRecovery] = 1_000;
+            let streams = Streams {
+                connections: vec![c],
+                ..Streams::default()
+            };
+            streams.sums().of(Cause::Loss).lo_ns
+        };
+        assert_eq!([Some(true), Some(false), None].map(lost), [1_000, 0, 0]);
+    }
 
     #[test]
     fn one_loss_explains_one_recovery() {

@@ -206,8 +206,11 @@ pub const LOGON_FAILURES: usize = 256;
 /// least that there are.
 pub const LOGON_USERS: usize = 65_536;
 
-/// Episodes remembered per connection; older ones cannot overlap calls that are still looked at.
+/// Episodes remembered per connection, and of one that is busy while all connections have no more than [`TROUBLES`]: a call
+/// is held against them seconds after it was answered.
 pub const EPISODES: usize = 512;
+pub const BUSY_EPISODES: usize = 16_384;
+pub const TROUBLES: usize = 131_072;
 
 /// Connections of two captures whose turns are summed apart; beyond that they are judged and
 /// forgotten.

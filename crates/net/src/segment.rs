@@ -22,8 +22,9 @@ pub struct Segment {
     pub destination: Endpoint,
     /// Hash of transport and both endpoints, the same for both directions.
     pub flow_hash: u64,
-    /// Hash of both addresses, the same for both directions: decides which thread owns it.
-    pub pair_hash: u64,
+    /// Hash of what decides which thread owns it, the same for both directions: both addresses, and both ports where
+    /// connections have nothing to do with each other.
+    pub owner_hash: u64,
     pub payload_start: u32,
     pub payload_captured: u32,
     /// Payload bytes on the wire.

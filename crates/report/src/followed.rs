@@ -22,8 +22,8 @@ type C = Column<Followed>;
 
 pub(crate) const COLUMNS: &[C] = &columns! {
     "begun_ns" Time "when its request began" |c| c.begun.0;
-    "first_frame" Frame "its first packet" |c| c.first.frame;
-    "last_frame" Frame "its last" |c| c.last.frame;
+    "first_frame" Ordinal "its first packet" |c| c.first.frame;
+    "last_frame" Ordinal "its last" |c| c.last.frame;
     "op" Text "operation" |c| c.op.as_str();
     "step" Text "of an Oracle logon, which call of it" |c| c.detail.word(Field::Step) => or_null;
     "outcome" Text "how it ended" |c| c.outcome.name();

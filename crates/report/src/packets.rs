@@ -50,9 +50,9 @@ pub(crate) const COLUMNS: &[C] = &columns! {
     "sql" Text "its normal form, without literals; values of bind variables are never read"
         |r| r.p.statement.as_ref().map(|s| &*s.normal) => or_null;
     "file" Text "the file that it is in" |r| r.file => or_null;
-    "first_frame" Frame "the packet of the capture that brought its first byte; null in traces"
+    "first_frame" Ordinal "the packet of the capture that brought its first byte; null in traces"
         |r| frames(r.p).map(|(first, _)| first) => or_null;
-    "last_frame" Frame "the one that brought its last" |r| frames(r.p).map(|(_, last)| last) => or_null;
+    "last_frame" Ordinal "the one that brought its last" |r| frames(r.p).map(|(_, last)| last) => or_null;
     "line" Integer "of a trace, the line that tells of it" |r| line(r.p) => or_null;
 };
 

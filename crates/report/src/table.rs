@@ -24,8 +24,8 @@ pub(crate) enum ColumnKind {
     Flag,
     Integer,
     Count,
-    /// The number of a packet, from 1.
-    Frame,
+    /// From 1, the number that tells a packet or a connection from others.
+    Ordinal,
     Bytes,
     /// Bits per second.
     Rate,

@@ -474,7 +474,8 @@ fn count(side: &mut Side<'_>, records: &Answers) {
 }
 
 /// Hands one batch's records on, in the order of packets: what a packet completed before what it
-/// changed in the number of outstanding calls, so that a call still counts itself.
+/// changed in the number of outstanding calls, so that a call still counts itself, and what held it up
+/// before the call.
 fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Answers) {
     if let Some(first) = side.stream.first_time() {
         diagnoser.begins(which, first);
@@ -482,9 +483,7 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     let within = |t: Time| side.selection.covers(t);
     // Calls count that began within the times asked for: what held them may lie behind.
     let not_before = |e: &&Episode| side.selection.begins_before(e.last.time);
-    for e in records.episodes().filter(not_before) {
-        diagnoser.episode(which, e);
-    }
+    let mut episodes = records.episodes().filter(not_before).peekable();
     // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
     let all = side.selection.takes_all_calls();
     for change in records.outstanding().filter(|o| within(o.time)) {
@@ -511,6 +510,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
+        while let Some(e) = episodes.next_if(|e| e.order <= call.order) {
+            diagnoser.episode(which, e);
+        }
         match side.selection.takes(call) {
             true => diagnoser.call(which, call),
             false => diagnoser.beside(which, call),
@@ -518,6 +520,9 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     }
     for change in changes {
         diagnoser.outstanding(which, change);
+    }
+    for e in episodes {
+        diagnoser.episode(which, e);
     }
     for c in records
         .connections()

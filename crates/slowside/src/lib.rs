@@ -30,6 +30,7 @@ mod sql;
 mod sqlnet;
 mod startup;
 mod stream;
+mod sweeps;
 mod tiers;
 mod trace;
 mod waiting;

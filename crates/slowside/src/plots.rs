@@ -123,8 +123,9 @@ fn draw(
         for s in decoded.segments.iter().filter(|s| flows.has(s)) {
             tracker.segment(s, &decoded.batch.bytes);
         }
-        let (order, now) = decoded.reached;
-        tracker.tick(order, now);
+        if let Some(silent) = decoded.sweep {
+            tracker.sweep(decoded.reached.0, silent);
+        }
         run::progress(&reader.progress, events);
     }
     let plots = tracker.finish(END).0.plots;

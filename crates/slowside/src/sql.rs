@@ -129,16 +129,20 @@ fn read(
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
-        for e in records.episodes() {
-            profiler.episode(e);
-        }
+        let mut episodes = records.episodes().peekable();
         for call in records.calls() {
+            while let Some(e) = episodes.next_if(|e| e.order <= call.order) {
+                profiler.episode(e);
+            }
             if selection.takes(call) {
                 tally.call(call);
                 profiler.call(call);
             } else {
                 profiler.pass(call);
             }
+        }
+        for e in episodes {
+            profiler.episode(e);
         }
         for c in records.connections() {
             tally.connection(c);

@@ -19,6 +19,7 @@ use crate::live::batches::{BatchKeeper, KeptBatch};
 use crate::merge::Answers;
 use crate::room::{Room, Tenant};
 use crate::run::Share;
+use crate::sweeps::Sweeps;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
@@ -42,6 +43,8 @@ pub(crate) struct Decoded {
     pub notices: Vec<Notice>,
     /// The order behind the packets, and the time of the last of them.
     pub reached: (u64, Time),
+    /// Up to when connections may have been silent for too long, where that is to be looked at behind the packets.
+    pub sweep: Option<Time>,
 }
 
 /// The connections of one thread.
@@ -74,12 +77,11 @@ impl Connections {
                 | Wanted::SqlNet
                 | Wanted::Startup
                 | Wanted::Packets => tracker,
-                Wanted::Accounts | Wanted::Worth => tracker.with_accounts(),
+                Wanted::Accounts | Wanted::Worth => tracker.with_accounts().with_bytes_alone(),
                 Wanted::Everything => tracker.with_accounts().with_timelines(),
                 Wanted::Measured(width_ns) => tracker.with_intervals(width_ns).with_timelines(),
-                Wanted::Series(width_ns) | Wanted::Live(width_ns) => {
-                    tracker.with_intervals(width_ns)
-                }
+                Wanted::Series(width_ns) => tracker.with_intervals(width_ns).with_bytes_alone(),
+                Wanted::Live(width_ns) => tracker.with_intervals(width_ns),
             },
             tenant: Tenant::of(room),
             firsts: Firsts::default(),
@@ -114,7 +116,9 @@ impl Connections {
         let (order, now) = decoded.reached;
         tracker.handler_mut().look_at(None);
         tracker.handler_mut().reach(now);
-        tracker.tick(order, now);
+        if let Some(silent) = decoded.sweep {
+            tracker.sweep(order, silent);
+        }
         tracker.make_room(tenant.tell(tracker.weights()), order, now);
         if let Some((width_ns, start)) = told {
             let now = Interval::start_of(now, *width_ns);
@@ -245,6 +249,9 @@ pub(crate) struct Reader {
     keeper: Option<BatchKeeper>,
     /// Packets outside of these times are passed over.
     times: Times,
+    sweeps: Sweeps,
+    /// Packets that were read and come behind a sweep.
+    rest: Option<Batch>,
 }
 
 /// From when to when packets count.
@@ -297,6 +304,8 @@ impl Reader {
             ended: false,
             keeper: None,
             times: Times::default(),
+            sweeps: Sweeps::default(),
+            rest: None,
         }
     }
 
@@ -356,9 +365,11 @@ impl Reader {
             self.ended = true;
             return false;
         }
-        match self.capture.next_batch(&mut into.batch) {
+        match self.read(&mut into.batch) {
             Ok(true) => {
-                self.times.cut(&mut into.batch);
+                let split = self.sweeps.split(&mut into.batch);
+                into.sweep = split.as_ref().map(|(silent, _)| *silent);
+                self.rest = split.map(|(_, rest)| rest);
                 let packets = into.batch.packets.len() as u64;
                 if let Some(p) = into.batch.packets.first()
                     && self.progress.first.load(Ordering::Relaxed) == i64::MIN
@@ -371,6 +382,7 @@ impl Reader {
                 if let Some(keeper) = &mut self.keeper {
                     into.kept = keeper.take(&into.batch, &self.capture);
                     self.now = keeper.now(&into.batch, self.now);
+                    into.sweep = into.sweep.or_else(|| self.sweeps.reach(self.now));
                 }
                 let behind = self.decoder.decode(&mut into.batch, &mut into.segments);
                 self.decoder.take_arps(&mut into.arps);
@@ -391,9 +403,21 @@ impl Reader {
                 let behind = self.decoder.finish(&mut into.batch, &mut into.segments);
                 self.decoder.take_notices(&mut into.notices);
                 into.reached = (behind, self.now);
-                !into.segments.is_empty() || !into.notices.is_empty()
+                into.sweep = self.sweeps.end();
+                into.sweep.is_some() || !into.segments.is_empty() || !into.notices.is_empty()
             }
         }
+    }
+
+    /// The packets that come next: those behind the last sweep, or a batch of the capture's.
+    fn read(&mut self, into: &mut Batch) -> Result<bool, CaptureError> {
+        if let Some(rest) = self.rest.take() {
+            *into = rest;
+            return Ok(true);
+        }
+        let more = self.capture.next_batch(into)?;
+        self.times.cut(into);
+        Ok(more)
     }
 
     /// What was wrong with the capture, where nothing else of it is asked for.

@@ -40,9 +40,37 @@ proptest! {
         let (from, to) = (Time(from), Time(from + long));
         let id = ConnectionId(7);
         let span = |t: &Trouble| (t.first, t.last);
-        let found: Vec<_> = facts.overlapping(id, from, to).map(span).collect();
-        let all = facts.troubles.get(&id).into_iter().flatten();
+        let found: Vec<_> = facts.troubles.overlapping(id, from, to).map(span).collect();
+        let all = facts.troubles.of(id);
         let expected: Vec<_> = all.filter(|t| t.first <= to && t.last >= from).map(span).collect();
         prop_assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn a_busy_connection_keeps_what_calls_of_seconds_ago_are_held_against() {
+    let mut facts = CaptureFacts::default();
+    for n in 0..2_000 {
+        let first = n * 10_000_000;
+        facts.episode(&episode(EpisodeKind::ZeroWindow, first, first + 1_000));
+    }
+    let id = ConnectionId(7);
+    let near = |facts: &CaptureFacts| {
+        facts
+            .troubles
+            .overlapping(id, Time(0), Time(1_000_000))
+            .count()
+    };
+    assert_eq!(near(&facts), 1, "of twenty seconds ago");
+    // Where all connections have too many, each keeps the last.
+    for n in 0..2 * limits::TROUBLES as i64 {
+        let mut e = episode(EpisodeKind::ZeroWindow, n * 1_000, n * 1_000 + 1);
+        e.connection = ConnectionId(8 + n as u64 % 16);
+        facts.episode(&e);
+    }
+    let each: Vec<usize> = (7..24)
+        .map(|id| facts.troubles.of(ConnectionId(id)).count())
+        .collect();
+    assert!(each.iter().sum::<usize>() <= limits::TROUBLES, "{each:?}");
+    assert!(each.iter().all(|n| *n >= limits::EPISODES), "{each:?}");
 }

@@ -162,7 +162,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     };
     let (asked, answered) = (times.request_last, times.response_first);
     let mut resent = false;
-    let near = facts.overlapping(b.connection, from, to);
+    let near = facts.troubles.overlapping(b.connection, from, to);
     if near.clone().next().is_some() {
         // Recoveries of both directions overlap each other.
         let mut reached = asked;
@@ -211,6 +211,6 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         true => one.silent_ns = longer_ns,
         false => one.hidden_ns = longer_ns,
     }
-    one.may_be_held = is_hidden && !b.is_unanswered && !facts.is_quiet(b.connection);
+    one.may_be_held = is_hidden && !b.is_unanswered && !facts.troubles.is_quiet(b.connection);
     one
 }

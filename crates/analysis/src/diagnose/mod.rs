@@ -417,9 +417,9 @@ impl Diagnoser {
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
         self.first[which].get_or_insert(now);
-        if self.captures[which].troubles.len() > limits::TROUBLED_CONNECTIONS {
-            self.captures[which].forget_before(now + -60_000_000_000);
-        }
+        self.captures[which]
+            .troubles
+            .forget_before(now + -60_000_000_000);
         if self.captures.len() == 1 {
             self.alone.settle(&self.captures[0], Some(now));
             return;

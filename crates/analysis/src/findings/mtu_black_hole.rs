@@ -141,10 +141,14 @@ mod tests {
     }
 
     fn counted(bytes: u64, told_ms: u32) -> Option<Finding> {
-        of_connection(100, bytes, told_ms)
+        of_connection((100, None), bytes, told_ms)
     }
 
-    fn of_connection(asked: u64, bytes: u64, told_ms: u32) -> Option<Finding> {
+    fn of_connection(
+        (asked, offered): (u64, Option<u64>),
+        bytes: u64,
+        told_ms: u32,
+    ) -> Option<Finding> {
         found(Rule::MtuBlackHole, |f| {
             let mut c = connection();
             c.directions[1].account.vanished = Some(Vanished {
@@ -153,6 +157,7 @@ mod tests {
                 told: mark(told_ms),
             });
             c.directions[0].counts.payload_bytes = asked;
+            c.directions[1].account.window_max_bytes = offered;
             f.streams.connections = vec![c];
         })
     }
@@ -163,9 +168,16 @@ mod tests {
         assert_eq!((f.side, f.fatal), (Side::Undetermined, true));
         // An odd number where nobody has said anything, a loss that would have been mended, and what fits through
         // every link.
-        assert!(of_connection(0, 20_000, 2_100).is_none());
+        assert!(of_connection((0, None), 20_000, 2_100).is_none());
+        assert!(of_connection((0, Some(19_999)), 20_000, 2_100).is_none());
         assert!(counted(20_000, 2_099).is_none());
         assert!(counted(1_199, 2_100).is_none());
+    }
+
+    #[test]
+    fn nothing_need_have_come_where_the_window_was_open_for_what_is_counted() {
+        let f = of_connection((0, Some(20_000)), 20_000, 2_100).unwrap();
+        assert_eq!((f.side, f.fatal), (Side::Undetermined, true));
     }
 
     #[test]

@@ -258,7 +258,7 @@ pub(super) fn found(rule: Rule, change: impl FnOnce(&mut Fixture)) -> Option<Fin
 }
 
 /// A packet, a millisecond after the one before.
-pub(super) fn mark(frame: u32) -> Mark {
+pub(crate) fn mark(frame: u32) -> Mark {
     Mark {
         time: Time(i64::from(frame) * MS),
         packet: PacketRef { file: 0, frame },

@@ -43,7 +43,7 @@ impl Brief {
         let (from, to) = rest.iter().fold((first, first), |(from, to), at| {
             (from.min(*at), to.max(*at))
         });
-        facts.overlapping(self.connection, from, to)
+        facts.troubles.overlapping(self.connection, from, to)
     }
 
     /// What of that overlaps it.

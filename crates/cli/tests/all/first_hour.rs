@@ -304,6 +304,16 @@ fn tables_are_listed_by_any_of_their_columns_and_sums_are_of_all() {
     let list: serde_json::Value = serde_json::from_str(&list).expect("JSON");
     assert_eq!(list["connections"].as_array().map(Vec::len), Some(1));
     assert_eq!(list["connections"][0]["number"], 1);
+    // There is not more of a connection for its number.
+    let logons = root().join("tests/databases/pgsql/logons.pcap");
+    let logons = logons.to_str().expect("UTF-8");
+    let csv = said(["conns", logons, "--sort", "number", "--format", "csv"]);
+    let numbers: Vec<u32> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|row| row.split(',').next()?.parse().ok())
+        .collect();
+    assert!(numbers.len() > 5 && numbers.is_sorted(), "{numbers:?}");
 
     let client = root().join("tests/field/e16-fetch-sizes/fetch-10-client.pcap.zst");
     let client = client.to_str().expect("UTF-8");

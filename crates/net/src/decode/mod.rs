@@ -514,7 +514,7 @@ fn segment(
         address: ip.destination,
         port: ports.1,
     };
-    let (flow_hash, pair_hash) = hash::hashes(source, destination, transport);
+    let (flow_hash, owner_hash) = hash::hashes(source, destination, transport);
     Segment {
         mark: from.mark,
         first: from.first,
@@ -523,7 +523,7 @@ fn segment(
         source,
         destination,
         flow_hash,
-        pair_hash,
+        owner_hash,
         payload_start: payload.start,
         payload_captured: payload.data.len() as u32,
         payload_length: payload.wire,

@@ -1,12 +1,12 @@
 //! Segments into connections, and each direction's bytes into stream order.
 //!
 //! One [`Tracker`] serves one thread; several may share a capture by
-//! [`pair_hash`](Segment::pair_hash). What happens to a connection follows from its own packets and
-//! from [`tick`](Tracker::tick)s, which all trackers get at the same packets, so the result does not
+//! [`owner_hash`](Segment::owner_hash). What happens to a connection follows from its own packets and
+//! from [`sweep`](Tracker::sweep)s, which all trackers get at the same packets, so the result does not
 //! depend on how connections are shared out. For that reason memory is bounded by silence, and by what the
 //! connections of a [`partition`] take up ([`weight`]): a connection is forgotten once it was silent for
 //! [`model::limits::IDLE_NS`], one nobody answered, one that is closing and a UDP conversation much sooner. The
-//! same holds where its next packet comes before the next tick: forgetting does not depend on when ticks come. A connection that is
+//! same holds where its next packet comes before the next sweep: forgetting does not depend on when sweeps come. A connection that is
 //! over is released at once, except for some 100 bytes by which its last packets are known for
 //! [`model::limits::CLOSED_NS`].
 //!
@@ -50,9 +50,6 @@ pub use weight::{PARTITIONS, partition};
 const MILLISECOND: i64 = 1_000_000;
 const SECOND: i64 = 1_000 * MILLISECOND;
 
-/// Packet time between two sweeps for silent connections.
-const SWEEP_NS: i64 = 10 * SECOND;
-
 /// What is kept of each TCP connection beyond what its bytes need.
 #[derive(Clone, Default, Debug)]
 struct Wanted {
@@ -85,8 +82,6 @@ pub struct Tracker<H: Handler> {
     problems: Problems,
     /// Whether intervals are told before the next one begins.
     tells: bool,
-    last_tick: Option<Time>,
-    last_sweep: Option<Time>,
 }
 
 impl<H: Handler> Tracker<H> {
@@ -103,8 +98,6 @@ impl<H: Handler> Tracker<H> {
             wanted: Wanted::default(),
             problems: Problems::default(),
             tells: false,
-            last_tick: None,
-            last_sweep: None,
         }
     }
 
@@ -324,30 +317,18 @@ impl<H: Handler> Tracker<H> {
         }
     }
 
-    /// Forgets connections that have been silent for too long, those that began first first. To be
-    /// called now and then, such as after each batch, with the time of the packet reached and an order
-    /// that is behind that packet's; where several trackers share a capture, on each of them at the
-    /// same packets.
-    ///
-    /// A single packet with a time far ahead forgets nothing: the earlier of two ticks counts.
-    pub fn tick(&mut self, order: u64, now: Time) {
-        let reached = now.min(self.last_tick.unwrap_or(now));
-        self.last_tick = Some(now);
-        let due = self
-            .last_sweep
-            .is_none_or(|last| (reached - last).saturating_abs() >= SWEEP_NS);
-        if !due {
-            return;
-        }
-        self.last_sweep = Some(reached);
-        self.closed.sweep(reached);
+    /// Forgets connections that have been silent for too long by `now`, those that began first first. To be
+    /// called now and then with an order that is behind that of the packets so far; where several trackers share a
+    /// capture, on each of them behind the same packets.
+    pub fn sweep(&mut self, order: u64, now: Time) {
+        self.closed.sweep(now);
         let mut silent: Vec<_> = self
             .connections
-            .extract_if(|entry| entry.expired(reached).is_some())
+            .extract_if(|entry| entry.expired(now).is_some())
             .collect();
         silent.sort_unstable_by_key(|entry| entry.connection.id);
         for entry in silent {
-            if let Some(close) = entry.expired(reached) {
+            if let Some(close) = entry.expired(now) {
                 self.close(*entry, close, order, now);
             }
         }

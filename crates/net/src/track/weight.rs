@@ -29,7 +29,7 @@ const LEFT: (u64, u64) = (3, 4);
 #[inline]
 #[must_use]
 pub fn partition(s: &Segment) -> usize {
-    (s.pair_hash >> (u64::BITS - BITS)) as usize
+    (s.owner_hash >> (u64::BITS - BITS)) as usize
 }
 
 /// What a connection was last found to take up.
@@ -109,7 +109,7 @@ impl<H: Handler> Tracker<H> {
     }
 
     /// Forgets connections of partitions that take up more than `most` bytes, those that have been silent for longest
-    /// first, until they take up less. `order` and `now` as in [`tick`](Tracker::tick).
+    /// first, until they take up less. `order` as in [`sweep`](Tracker::sweep), `now` the time of the packet reached.
     pub fn make_room(&mut self, most: u64, order: u64, now: Time) {
         let taken = self
             .weights

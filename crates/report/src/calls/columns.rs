@@ -41,28 +41,28 @@ pub(crate) const COLUMNS: [C; 54] = [
     .unique(),
     C::new(
         "request_first_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the request's first packet, from 1 in its file",
         |r| r.call.request_first.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "request_last_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the request's last packet, from 1 in its file",
         |r| r.call.request_last.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "response_first_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the response's first packet, from 1 in its file",
         |r| r.call.response_first.map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "response_last_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the response's last packet, from 1 in its file",
         |r| r.call.response_last.map(|m| m.packet.frame).into(),
     )
@@ -167,28 +167,28 @@ pub(crate) const COLUMNS: [C; 54] = [
     .or_null(),
     C::new(
         "server_request_first_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the request's first packet in the server's capture, of a pair",
         |r| r.server(0).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "server_request_last_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the request's last packet in the server's capture, of a pair",
         |r| r.server(1).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "server_response_first_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the response's first packet in the server's capture, of a pair",
         |r| r.server(2).map(|m| m.packet.frame).into(),
     )
     .or_null(),
     C::new(
         "server_response_last_frame",
-        ColumnKind::Frame,
+        ColumnKind::Ordinal,
         "frame number of the response's last packet in the server's capture, of a pair",
         |r| r.server(3).map(|m| m.packet.frame).into(),
     )
@@ -256,7 +256,7 @@ pub(crate) const COLUMNS: [C; 54] = [
     ),
     C::new(
         "connection",
-        ColumnKind::Count,
+        ColumnKind::Ordinal,
         "the number of its TCP connection in slowside conns",
         |r| r.connection.into(),
     )

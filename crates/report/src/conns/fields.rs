@@ -44,7 +44,7 @@ type C = Column<Conns>;
 
 /// Of the connection, before its directions.
 pub(super) const CONNECTION: &[C] = &columns! {
-    "number" Count "counts from 1 in the order of first packets; what --connection takes"
+    "number" Ordinal "counts from 1 in the order of first packets; what --connection takes"
         |r| r.c.number;
     "client" Text "address:port of who opened it" |r| r.c.client.to_string();
     "server" Text "address:port of the other end" |r| r.c.server.to_string();

@@ -136,7 +136,7 @@ fn kind(kind: ColumnKind) -> CellKind {
         ColumnKind::List(parts) => CellKind::List(parts.iter().map(part).collect()),
         ColumnKind::Integer
         | ColumnKind::Count
-        | ColumnKind::Frame
+        | ColumnKind::Ordinal
         | ColumnKind::Bytes
         | ColumnKind::Rate
         | ColumnKind::Duration => CellKind::Integer,

@@ -78,7 +78,7 @@ fn property<T: Table>(c: &Column<T>, mut said: Map<String, Value>) -> Map<String
         ColumnKind::Flag => ("boolean", None),
         ColumnKind::Integer | ColumnKind::Duration | ColumnKind::Time => ("integer", None),
         ColumnKind::Count | ColumnKind::Bytes | ColumnKind::Rate => ("integer", Some(0)),
-        ColumnKind::Frame => ("integer", Some(1)),
+        ColumnKind::Ordinal => ("integer", Some(1)),
         ColumnKind::Number => ("number", None),
         ColumnKind::Json(kind) => (kind, None),
         ColumnKind::Map => ("object", None),

@@ -280,7 +280,7 @@ fn both_directions_hash_alike_and_other_flows_differ() {
         if protocol == 17 {
             packet[24..26].copy_from_slice(&35u16.to_be_bytes());
         }
-        if source == 2049 {
+        if source > destination {
             let (from, to) = (packet[12..16].to_vec(), packet[16..20].to_vec());
             packet[12..16].copy_from_slice(&to);
             packet[16..20].copy_from_slice(&from);
@@ -290,10 +290,15 @@ fn both_directions_hash_alike_and_other_flows_differ() {
     let (there, back) = (segment(1000, 2049, 6), segment(2049, 1000, 6));
     assert_eq!(there.source, back.destination);
     assert_eq!(there.flow_hash, back.flow_hash);
-    assert_eq!(there.pair_hash, back.pair_hash);
+    assert_eq!(there.owner_hash, back.owner_hash);
     let udp = segment(1000, 2049, 17);
     assert_ne!(there.flow_hash, udp.flow_hash);
-    assert_eq!(there.pair_hash, udp.pair_hash);
+    assert_eq!(there.owner_hash, udp.owner_hash);
+    // Calls of RPC move to another connection of their hosts, statements do not.
+    assert_eq!(there.owner_hash, segment(1001, 2049, 6).owner_hash);
+    let (there, back) = (segment(1000, 3306, 6), segment(3306, 1000, 6));
+    assert_eq!(there.owner_hash, back.owner_hash);
+    assert_ne!(there.owner_hash, segment(1001, 3306, 6).owner_hash);
     // A thousand ports spread over all values of the low bits and of the high ones.
     let hashes: Vec<u64> = (3000..4000)
         .map(|p| segment(p, 2049, 6).flow_hash)

@@ -328,7 +328,7 @@ proptest! {
             ),
             1..80,
         ),
-        ticks in 1..5usize,
+        sweeps in 1..5usize,
     ) {
         let mut t = Script::new();
         t.step = 0;
@@ -342,8 +342,8 @@ proptest! {
         let mut tracker = Tracker::new(Recorder::default()).with_accounts();
         for (i, s) in t.segments.iter().enumerate() {
             tracker.segment(s, &t.bytes);
-            if i % ticks == 0 {
-                tracker.tick(s.order, s.mark.time);
+            if i % sweeps == 0 {
+                tracker.sweep(s.order, s.mark.time);
             }
         }
         let (recorder, _) = tracker.finish(u64::MAX);

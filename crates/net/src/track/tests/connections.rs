@@ -208,8 +208,8 @@ fn without_a_syn_ports_tell_the_roles() {
 }
 
 #[test]
-fn silence_ends_a_connection_the_same_way_with_and_without_ticks() {
-    for ticks in [false, true] {
+fn silence_ends_a_connection_the_same_way_with_and_without_sweeps() {
+    for sweeps in [false, true] {
         let mut t = Script::new();
         t.open();
         t.c(1, 1, b"abc");
@@ -217,9 +217,9 @@ fn silence_ends_a_connection_the_same_way_with_and_without_ticks() {
         t.c(4, 1, b"def");
         let mut tracker = Tracker::new(Recorder::default());
         for s in &t.segments {
-            if ticks && s.order == 4 {
-                tracker.tick(3, s.mark.time);
-                tracker.tick(3, s.mark.time);
+            if sweeps && s.order == 4 {
+                tracker.sweep(3, s.mark.time);
+                tracker.sweep(3, s.mark.time);
                 assert_eq!(tracker.open_connections(), 0);
             }
             tracker.segment(s, &t.bytes);
@@ -230,20 +230,6 @@ fn silence_ends_a_connection_the_same_way_with_and_without_ticks() {
         assert_eq!(seen[0].close(), Close::Forgotten);
         assert_eq!(seen[1].items(ToServer), data(b"def"));
     }
-}
-
-#[test]
-fn a_tick_far_ahead_forgets_nothing_unless_the_next_agrees() {
-    let mut t = Script::new();
-    t.open();
-    let mut tracker = Tracker::new(Recorder::default());
-    for s in &t.segments {
-        tracker.segment(s, &t.bytes);
-    }
-    tracker.tick(2, Time(t.now));
-    tracker.tick(2, Time(t.now + 100 * limits::IDLE_NS));
-    tracker.tick(2, Time(t.now + MS));
-    assert_eq!(tracker.open_connections(), 1);
 }
 
 #[test]
@@ -265,7 +251,7 @@ fn many_short_connections_leave_nothing_behind() {
         for s in &t.segments {
             tracker.segment(s, &t.bytes);
         }
-        tracker.tick(u64::from(i), Time(t.now));
+        tracker.sweep(u64::from(i), Time(t.now));
         most = most.max(tracker.open_connections());
     }
     assert!(most < 500, "{most} open at once");
@@ -320,7 +306,7 @@ fn where_a_partition_has_too_much_those_silent_for_longest_are_given_up() {
         t.c(1_004, 1, &[7; 1_000]);
         for s in &mut t.segments {
             if s.source == t.client || s.destination == t.client {
-                s.pair_hash = of(n);
+                s.owner_hash = of(n);
             }
         }
     }

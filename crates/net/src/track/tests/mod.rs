@@ -307,7 +307,7 @@ impl Script {
             source,
             destination,
             flow_hash: hash(source, destination, Transport::Tcp),
-            pair_hash: 0,
+            owner_hash: 0,
             payload_start,
             payload_captured: payload.len() as u32,
             payload_length: payload.len() as u32,

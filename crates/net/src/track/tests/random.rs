@@ -292,7 +292,7 @@ proptest! {
             s.tcp.mss = mss;
             for tracker in [&mut tracker, &mut resting, &mut unasked] {
                 tracker.segment(&s, &t.bytes);
-                tracker.tick(s.order, s.mark.time);
+                tracker.sweep(s.order, s.mark.time);
             }
         }
         let (recorder, problems) = tracker.finish(u64::MAX);

@@ -1,0 +1,139 @@
+//! What connections went through, as stretches of time that calls are held against: remembered for as long as a call may
+//! come that overlaps them, and where there are too many of all connections, the last of each.
+
+use hashbrown::HashMap;
+use model::{ConnectionId, Direction, EpisodeKind, Mark, Time, limits};
+use std::collections::{VecDeque, vec_deque};
+
+/// A stretch of trouble of one connection, on this capture's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Trouble {
+    pub first: Time,
+    pub last: Time,
+    pub first_mark: Mark,
+    pub last_mark: Mark,
+    pub direction: Direction,
+    pub kind: EpisodeKind,
+    pub retransmissions: u32,
+    pub timeouts: u32,
+    pub spurious: bool,
+    /// The capture holds all of it twice, and what would tell that nothing was lost was cut off: nothing was lost before
+    /// the capture.
+    pub arrived: bool,
+    /// Bytes that the window offered while it was full.
+    pub window: u64,
+    /// When something was sent again for the last time, as far as is told: what came behind is no loss for certain.
+    pub resent: Time,
+    /// How long in it nothing flowed: all of it, but in a run of stretches with bursts between them.
+    pub ns: i64,
+    /// When the first of it and what its connection went through later began, and the last of it and what came before was
+    /// over: they are told as they end, which is no order of their beginnings.
+    pub since: Time,
+    pub until: Time,
+}
+
+impl Trouble {
+    /// Takes in the next stretch of a run: there are as many as round trips.
+    fn joins(&mut self, next: &Trouble) -> bool {
+        let windows = [EpisodeKind::ClosingWindow, EpisodeKind::SmallWindow];
+        let goes_on = windows.contains(&self.kind)
+            && (self.kind, self.direction) == (next.kind, next.direction)
+            && (0..=BURST_NS).contains(&(next.first - self.last));
+        if goes_on {
+            (self.last, self.last_mark) = (next.last, next.last_mark);
+            self.until = self.until.max(next.last);
+            self.ns = self.ns.saturating_add(next.ns);
+        }
+        goes_on
+    }
+
+    /// Whether any of it lies in a stretch of time.
+    pub(crate) fn overlaps(&self, from: Time, to: Time) -> bool {
+        self.first <= to && self.last >= from
+    }
+
+    /// How much of a stretch of time nothing flowed.
+    pub(crate) fn overlap_ns(&self, from: Time, to: Time) -> i64 {
+        let overlap = (self.last.min(to) - self.first.max(from)).max(0);
+        let length = (self.last - self.first).max(1);
+        match self.ns >= length {
+            true => overlap,
+            false => (i128::from(overlap) * i128::from(self.ns) / i128::from(length)) as i64,
+        }
+    }
+}
+
+/// What a sender sends between two stretches in which a window holds it up takes no longer.
+pub const BURST_NS: i64 = 2_000_000;
+
+/// By connection, in the order in which they were over.
+#[derive(Default)]
+pub struct Troubles {
+    lists: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
+    /// In all lists.
+    remembered: usize,
+}
+
+impl Troubles {
+    /// Takes in a stretch that is over; whether it is one with the last.
+    pub(super) fn add(&mut self, connection: ConnectionId, mut trouble: Trouble) -> bool {
+        let list = self.lists.entry(connection).or_default();
+        if list.back_mut().is_some_and(|last| last.joins(&trouble)) {
+            return true;
+        }
+        if let Some(before) = list.back() {
+            trouble.until = before.until.max(trouble.until);
+        }
+        let later = |t: &&mut Trouble| t.since > trouble.since;
+        for before in list.iter_mut().rev().take_while(later) {
+            before.since = trouble.since;
+        }
+        list.push_back(trouble);
+        self.remembered += 1;
+        let most = match self.remembered > limits::TROUBLES {
+            true => limits::EPISODES,
+            false => limits::BUSY_EPISODES,
+        };
+        let over = list.len().saturating_sub(most);
+        self.remembered -= list.drain(..over).len();
+        false
+    }
+
+    /// Forgets those of connections that went through nothing since, where there are too many of these.
+    pub(crate) fn forget_before(&mut self, time: Time) {
+        if self.lists.len() <= limits::TROUBLED_CONNECTIONS {
+            return;
+        }
+        self.lists
+            .retain(|_, list| list.back().is_some_and(|t| t.last >= time));
+        self.remembered = self.lists.values().map(VecDeque::len).sum();
+    }
+
+    /// All that is remembered of a connection.
+    pub fn of(&self, connection: ConnectionId) -> impl Iterator<Item = &Trouble> {
+        self.lists.get(&connection).into_iter().flatten()
+    }
+
+    /// Whether a connection went through nothing that is remembered.
+    #[must_use]
+    pub fn is_quiet(&self, connection: ConnectionId) -> bool {
+        !self.lists.contains_key(&connection)
+    }
+
+    /// What a connection went through that overlaps a stretch of time: searched once, whatever it is cloned for.
+    pub fn overlapping(
+        &self,
+        connection: ConnectionId,
+        from: Time,
+        to: Time,
+    ) -> impl DoubleEndedIterator<Item = &Trouble> + Clone {
+        let list = self.lists.get(&connection);
+        let near = list.map_or_else(vec_deque::Iter::default, |list| {
+            let begin = list.partition_point(|t| t.until < from);
+            // As many are looked at as there are in it, mostly none.
+            let within = list.range(begin..).take_while(|t| t.since <= to);
+            list.range(begin..begin + within.count())
+        });
+        near.filter(move |t| t.overlaps(from, to))
+    }
+}
