@@ -2,7 +2,7 @@
 //! server on the right. Made of plain SVG, so that they need no script and print as they are.
 
 use super::places::Places;
-use super::{copy, scroll};
+use super::{anchors, copy, scroll};
 use crate::calls;
 use analysis::charts::{Ladder, Rung};
 use analysis::results::{Report, Vantage};
@@ -150,12 +150,12 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     (!ladders.is_empty()).then(|| {
         html! {
             p { "The slowest calls of the operations that took most time. Time runs downwards." }
-            @for (i, l) in ladders.iter().enumerate() { (one(i, l, places)) }
+            @for (i, l) in ladders.iter().enumerate() { (one(l, places, i == 0)) }
         }
     })
 }
 
-fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
+fn one(l: &Ladder, places: &Places<'_>, open: bool) -> Markup {
     let parts = parts(l, places);
     let said: Vec<String> = parts
         .iter()
@@ -166,7 +166,7 @@ fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
         .first()
         .map_or(0, |r| places.since(r.capture, r.request_first.time));
     html! {
-        details.ladder id={ "ladder-" (i) } open[i == 0] {
+        details.ladder id=(anchors::call(l, places)) open[open] {
             summary {
                 h3 { (l.protocol) " " (l.op) ": " (format_duration(l.response_time_ns())) } " "
                 span.numbers { (id(l)) " " (l.client) " → " (l.server) }
