@@ -11,7 +11,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     let numbers = heads.get(1..).unwrap_or_default();
     Some(html! {
         h2 #ledger-title { (held.title) }
-        (scroll(&held.title, &html! {
+        (scroll(&format!("Sides and causes: {}", held.title), &html! {
             table.parts {
                 caption.hidden { "What is certain of each side and cause, and what is at most theirs" }
                 thead {

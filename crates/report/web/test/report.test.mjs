@@ -49,6 +49,8 @@ async function open(file, use, options = {}) {
   });
   try {
     await page.goto(pathToFileURL(file).href);
+    // What the script adds comes after the first paint, the signs beside headings last.
+    if (options.javaScriptEnabled !== false) await page.locator("a.self").first().waitFor({ state: "attached" });
     await use(page);
     assert.deepEqual(wrong, []);
   } finally {
