@@ -24,7 +24,8 @@ use crate::streams::Gathered;
 use crate::text::text;
 use crate::tiers::{Tier, Tiers};
 use foldhash::fast::FixedState;
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
+use ledger::Ledger;
 use model::{
     Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
     Outstanding, Protocol, Time,
@@ -352,7 +353,25 @@ impl Diagnosers {
         };
         let gathered = &self.gathered;
         let (other, _) = listed.finish(results.clone(), gathered, looking(&mut beside));
-        let (mut d, measured) = judged.finish(results, gathered, look);
+        let mut drawn = HashMap::<u64, Ledger, FixedState>::default();
+        let (mut d, measured) = match judged.keeps_ladders() {
+            true => {
+                let mut each = |l: &Looked<'_>| {
+                    if l.is_drawn {
+                        drawn.insert(l.row, l.ledger.clone());
+                    }
+                    if let Some(look) = look.as_mut() {
+                        look(l);
+                    }
+                };
+                judged.finish(results, gathered, Some(&mut each))
+            }
+            false => judged.finish(results, gathered, look),
+        };
+        let mut ladders = judged.ladders();
+        for ladder in &mut ladders {
+            ladder.ledger = drawn.remove(&ladder.row);
+        }
         for of in [&self.calls, &self.turns, &self.lookups] {
             of.unpaired().for_each(&mut *unpaired);
         }
@@ -392,12 +411,8 @@ impl Diagnosers {
         let wire = self.wire.map(|w| *w).unwrap_or_default();
         let snapshot = measured.map(|m| m.snapshot(&d, wire));
         let mut charts = self.charts.unwrap_or_default();
-        let judged = match about_turns {
-            true => &self.turns,
-            false => &self.calls,
-        };
         charts.load = self.calls.load(&d.findings);
-        charts.ladders = judged.ladders();
+        charts.ladders = ladders;
         (d, charts, snapshot)
     }
 }

@@ -49,6 +49,8 @@ pub struct Looked<'a> {
     pub ledger: &'a Ledger,
     /// Whether the judgement rests on it.
     pub is_judged: bool,
+    /// Whether it is one of the slow calls that a report draws.
+    pub is_drawn: bool,
     /// Where rows were [kept](crate::diagnosers::Diagnosers::keep_rows).
     pub server: Option<&'a AtServer>,
     /// How far the server's clock was ahead then.

@@ -130,6 +130,10 @@ pub const CONNECTIONS: usize = 200_000;
 /// how many it left out.
 pub const PLOT_POINTS: usize = 50_000;
 
+/// Segments of a direction that are not acknowledged yet, in a connection's picture: when the bytes of what is sent
+/// again had been sent before. Of what was sent before more than that, the picture has when it was sent again.
+pub const PLOT_SENDINGS: usize = 4_096;
+
 /// Bytes of rows that are sorted in memory; more are sorted on disk, so that none is left out.
 pub const SORT_BYTES: usize = 64 << 20;
 

@@ -2,7 +2,7 @@
 //! Kept only for connections that somebody looks at, in memory that does not grow with the capture:
 //! where there is more than fits, the extremes of each stretch of time ([`Points`]).
 
-use crate::{ConnectionId, Direction, PacketRef, PerClass, Time, TimeClass};
+use crate::{ConnectionId, Direction, Mark, PacketRef, PerClass, Time, TimeClass};
 
 /// Points of a curve in the order of time, and how many there were.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,6 +59,8 @@ pub struct PlotSegment {
     pub from: u64,
     pub to: u64,
     pub kind: SegmentKind,
+    /// Of bytes sent again, when they had last been sent, if the capture has that: it lacks what was lost before it.
+    pub before: Option<Mark>,
 }
 
 /// What the receiver acknowledged, and how far its window let the sender go: one for each change of

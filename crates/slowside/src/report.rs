@@ -4,6 +4,8 @@
 //! Each part comes from the very function that its own command uses, so that their numbers are the same,
 //! and costs one more reading of the captures.
 
+mod ladders;
+
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::flows;
@@ -58,7 +60,7 @@ pub fn report(
     };
     let Diagnosed {
         mut diagnosis,
-        charts,
+        mut charts,
         captures,
         ..
     } = read.by_tiers(captures, &mut |e| events(passes.part(e)))?;
@@ -84,9 +86,12 @@ pub fn report(
     let shown = shown(&captures, &diagnosis, &conns, options)?;
     passes.next();
     let points = points_within(options.points, &shown).min(POINTS);
-    let plots = plots(&captures, &conns, &shown, points, &mut |e| {
+    let followed = ladders::with_connections(&shown, &charts.ladders, &conns);
+    let mut plots = plots(&captures, &conns, &followed, points, &mut |e| {
         events(passes.part(e));
     })?;
+    ladders::resent(&mut charts.ladders, &followed, &plots, &conns);
+    plots.truncate(shown.len());
     Ok(Report {
         diagnosis,
         charts,

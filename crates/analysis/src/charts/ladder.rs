@@ -1,8 +1,10 @@
-//! The slowest calls of each operation, with their packets in each capture.
+//! The slowest calls of each operation, with their packets in each capture, their ledgers, and what was sent again
+//! while they were under way.
 
 use crate::half::{Half, OpTable};
 use hashbrown::HashMap;
-use model::{Call, Endpoint, Mark, Name, Protocol};
+use ledger::Ledger;
+use model::{Call, Direction, Endpoint, Mark, Name, Protocol};
 
 /// Calls kept of each operation, and operations of which calls are shown.
 const CALLS: usize = 3;
@@ -39,9 +41,21 @@ impl Rung {
     }
 }
 
+/// A segment of a call's connection that was sent again while the call was under way, as a capture has it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Resent {
+    pub capture: usize,
+    pub direction: Direction,
+    /// When its bytes had last been sent, as far as is known in vain. A capture lacks what was lost before it.
+    pub before: Option<Mark>,
+    pub again: Mark,
+}
+
 /// A slow call. The client's capture comes first where there are two.
 #[derive(Clone, Debug)]
 pub struct Ladder {
+    /// The number of its row among the calls of the first capture.
+    pub row: u64,
     pub protocol: Protocol,
     pub op: Name,
     /// The protocol's own identifier.
@@ -49,6 +63,10 @@ pub struct Ladder {
     pub client: Endpoint,
     pub server: Endpoint,
     pub seen: Vec<Rung>,
+    /// What held it up; `None` where nothing divided it.
+    pub ledger: Option<Ledger>,
+    /// In the order of time. Who makes a report looks it up, in another reading.
+    pub resent: Vec<Resent>,
 }
 
 impl Ladder {
@@ -60,6 +78,7 @@ impl Ladder {
 }
 
 struct Slow {
+    row: u64,
     id: u32,
     client: Endpoint,
     server: Endpoint,
@@ -97,6 +116,7 @@ impl Ladders {
         let half = client.1;
         let took = half.response_time_ns();
         self.operations.entry(op).or_default().add(took, || Slow {
+            row: half.row,
             id: half.id,
             client: half.client,
             server: half.server,
@@ -106,7 +126,7 @@ impl Ladders {
     }
 
     /// Takes a call of a single capture.
-    pub(crate) fn alone(&mut self, op: u16, call: &Call) {
+    pub(crate) fn alone(&mut self, op: u16, call: &Call, row: u64) {
         let marks = (
             call.request_first,
             call.request_last,
@@ -123,6 +143,7 @@ impl Ladders {
         }
         let took = response_last.time - request_first.time;
         self.operations.entry(op).or_default().add(took, || Slow {
+            row,
             id: call.id,
             client: call.client,
             server: call.server,
@@ -144,12 +165,15 @@ impl Ladders {
         let ladder = |op: u16, slow: &Slow| {
             let (protocol, name) = names.name(op);
             Ladder {
+                row: slow.row,
                 protocol,
                 op: name,
                 id: slow.id,
                 client: slow.client,
                 server: slow.server,
                 seen: slow.seen.clone(),
+                ledger: None,
+                resent: Vec::new(),
             }
         };
         let all = costliest

@@ -11,7 +11,7 @@ mod level;
 mod load;
 
 pub use heat::{Heat, HeatMap};
-pub use ladder::{Ladder, Ladders, Rung};
+pub use ladder::{Ladder, Ladders, Resent, Rung};
 pub use level::{LevelSeries, OutstandingOverTime};
 pub use load::{AtOutstanding, Cap, LatencyByOutstanding};
 

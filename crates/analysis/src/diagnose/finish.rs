@@ -294,6 +294,7 @@ impl Diagnoser {
             return whole.divided(spared, |_, _| {});
         };
         let mut rows = self.matched.at_server.iter().flatten();
+        let drawn: Vec<u64> = self.ladders().iter().map(|l| l.row).collect();
         whole.divided(spared, |call, ledger| {
             let clock = seen.clock_at(call.at);
             look(&Looked {
@@ -302,6 +303,7 @@ impl Diagnoser {
                 ledger,
                 // Streams are judged by themselves.
                 is_judged: !self.is_of_streams(),
+                is_drawn: !call.is_at_server_alone && drawn.contains(&call.row),
                 server: match call.is_at_server_alone {
                     true => None,
                     false => rows.next(),

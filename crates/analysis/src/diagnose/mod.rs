@@ -199,6 +199,10 @@ impl Diagnoser {
         self.ladders = Some(Ladders::default());
     }
 
+    pub(crate) fn keeps_ladders(&self) -> bool {
+        self.ladders.is_some()
+    }
+
     /// The slowest calls of the costliest operations, after [`Diagnoser::finish`].
     pub(crate) fn ladders(&self) -> Vec<Ladder> {
         let ladders = self.ladders.as_ref();
@@ -259,7 +263,7 @@ impl Diagnoser {
         if self.captures.len() == 1 {
             self.alone.call(call, row, attributes);
             if let Some(ladders) = &mut self.ladders {
-                ladders.alone(op, call);
+                ladders.alone(op, call, row);
             }
             return;
         }

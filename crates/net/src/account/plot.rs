@@ -11,9 +11,10 @@ use super::{Acknowledgement, Transmission};
 use crate::Segment;
 use model::{
     Direction, DirectionPlot, Mark, Plot, PlotAck, PlotFlight, PlotInterval, PlotRequest,
-    PlotRoundTrip, PlotSegment, PlotThroughput, SegmentKind, Time,
+    PlotRoundTrip, PlotSegment, PlotThroughput, SegmentKind, Time, limits,
 };
 use sampled::{Marked, Point, Sampled};
+use std::collections::VecDeque;
 
 /// Intervals of throughput for each point of another curve: a bar takes more room than a point.
 const POINTS_PER_BAR: usize = 4;
@@ -29,6 +30,8 @@ pub(super) struct Plotter {
 #[derive(Debug)]
 struct Lane {
     segments: Marked<PlotSegment>,
+    /// What was sent and is not acknowledged: its bytes, and when.
+    sendings: VecDeque<(u64, u64, Mark)>,
     acks: Marked<PlotAck>,
     round_trips: Sampled<PlotRoundTrip>,
     flight: Marked<PlotFlight>,
@@ -126,13 +129,25 @@ impl Plotter {
             lane.count(mark.time, |interval| interval.retransmitted_packets += 1);
         }
         lane.lowest = Some(lane.lowest.map_or(from, |lowest| lowest.min(from)));
+        let same = |(f, t, _): &&(u64, u64, Mark)| *f < to && *t > from;
+        let before = match is_again(kind) {
+            true => lane.sendings.iter().rev().find(same),
+            false => None,
+        };
         let segment = PlotSegment {
             time: mark.time,
             packet: mark.packet,
             from,
             to,
             kind,
+            before: before.map(|(.., mark)| *mark),
         };
+        if to > from {
+            if lane.sendings.len() >= limits::PLOT_SENDINGS {
+                lane.sendings.pop_front();
+            }
+            lane.sendings.push_back((from, to, mark));
+        }
         lane.segments.push(segment, kind != SegmentKind::New);
     }
 
@@ -148,6 +163,13 @@ impl Plotter {
     /// Data of direction `d` was acknowledged, or its window changed.
     pub(super) fn acknowledged(&mut self, d: Direction, ack: &Acknowledgement) {
         let lane = self.lane(d);
+        while lane
+            .sendings
+            .front()
+            .is_some_and(|(_, to, _)| *to <= ack.position)
+        {
+            lane.sendings.pop_front();
+        }
         let window = ack.window.map(u64::from);
         let shut = |window: Option<u64>| window == Some(0);
         let marked = shut(window) != shut(lane.window);
@@ -214,6 +236,7 @@ impl Lane {
         let width_ns = (last - first) / bars as i64;
         Lane {
             segments: Marked::new(points, first, last),
+            sendings: VecDeque::new(),
             acks: Marked::new(points, first, last),
             round_trips: Sampled::new(points, first, last),
             flight: Marked::new(points, first, last),

@@ -1,5 +1,6 @@
 //! The captures that the answer rests on: in short at the top, in full at the end.
 
+use super::anchors;
 use super::places::Places;
 use crate::diagnosis_text::captures::{self, clocks, facts, name};
 use crate::text::{bytes, counted, grouped, problem};
@@ -34,10 +35,10 @@ fn lacks(c: &CaptureResult) -> Vec<String> {
     [dropped, missing, damaged].into_iter().flatten().collect()
 }
 
-pub(super) fn section(d: &Diagnosis, zone: &TimeZone) -> Option<Markup> {
+pub(super) fn section(d: &Diagnosis, places: &Places<'_>, zone: &TimeZone) -> Option<Markup> {
     Some(html! {
-        @for c in &d.captures {
-            article.capture data-side=[c.side.map(|s| s.name())] {
+        @for (i, c) in d.captures.iter().enumerate() {
+            article.capture id=(anchors::capture(places.label(i))) data-side=[c.side.map(|s| s.name())] {
                 @let (name, taken) = name(c);
                 h3 { (name) }
                 p { (taken) }

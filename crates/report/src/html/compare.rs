@@ -8,7 +8,7 @@ mod tables;
 
 use super::data::{in_script, latency};
 use super::operations::{CALLS, CHARTED, OPEN, SHORT, percentiles_of, short, spread_of};
-use super::{Frame, Provenance, figure, frame, harmless_page, present};
+use super::{Frame, Provenance, Section, anchors, figure, frame, harmless_page};
 use crate::compare_text::{notes, volume};
 use crate::text::{bytes, counted, moment, taken};
 use analysis::compare::Comparison;
@@ -52,10 +52,30 @@ fn page(
         html! { (table) (details(charted)) }
     });
     let sections = [
-        ("causes", "Causes", tables::causes(c)),
-        ("operations", "Operations", operations),
-        ("connections", "Connections", tables::metrics(c)),
-        ("runs", "Runs", Some(runs(c, labels, zone))),
+        Section::of(
+            "causes",
+            "Causes",
+            "What does the difference come from?",
+            tables::causes(c),
+        ),
+        Section::of(
+            "operations",
+            "Operations",
+            "Which operations changed?",
+            operations,
+        ),
+        Section::of(
+            "connections",
+            "Connections",
+            "What changed beneath them?",
+            tables::metrics(c),
+        ),
+        Section::of(
+            "runs",
+            "Runs",
+            "What was compared?",
+            Some(runs(c, labels, zone)),
+        ),
     ];
     frame(&Frame {
         title: format!(
@@ -70,7 +90,7 @@ fn page(
                 @for note in notes(c) { p.confidence { (note) } }
             }
         },
-        sections: present(sections),
+        sections: sections.into_iter().flatten().collect(),
         about: html! {
             "Differences are the problem's number less the baseline's; intervals hold them with 99 % \
              confidence."
@@ -138,6 +158,11 @@ fn charted(c: &Comparison) -> Vec<Charted<'_>> {
     charted.collect()
 }
 
+/// What it is called in the page's address: a statement by its text, which runs share.
+fn anchor(op: &OpChange) -> String {
+    anchors::operation(op.protocol.name(), &name(op))
+}
+
 /// What an operation is called where there is room: a statement in full.
 fn name(op: &OpChange) -> String {
     let statement = op.statement.as_ref().map(|s| format!(" {s}"));
@@ -155,7 +180,7 @@ fn details(charted: &[Charted<'_>]) -> Markup {
     html! {
         @for (i, o) in charted.iter().enumerate() {
             @let name = name(o.op);
-            details.operation id={ "operation-" (i) } data-operation=(i) open[i < OPEN] {
+            details.operation id=(anchor(o.op)) data-operation=(i) open[i < OPEN] {
                 summary {
                     h3 { (o.op.protocol.name()) " " (short(&name)) } " "
                     span.numbers {

@@ -1,13 +1,13 @@
 //! Connections: those that waited most as a table, and in full those that findings name and the worst.
 
 use super::places::Places;
-use super::{cell, head, scroll, table};
+use super::{anchors, cell, head, scroll, table};
 use crate::classes::arrow;
 use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::conns_text::{answer, conn_text, waited_by};
 use crate::text::{bytes, counted, grouped};
-use analysis::results::{ConnectionPlot, ConnectionResult, DirectionResult, Report};
+use analysis::results::{ConnectionResult, DirectionResult, Report};
 use jiff::tz::TimeZone;
 use maud::{Markup, html};
 use model::{Direction, format_duration};
@@ -22,6 +22,8 @@ pub(super) fn section(report: &Report, places: &Places<'_>, zone: &TimeZone) -> 
         return None;
     }
     let shown = |c: &ConnectionResult| report.shown.iter().any(|s| s.number == c.number);
+    let rows_shown = || conns.connections.iter().take(ROWS);
+    let anchors = anchors::Connections::new(rows_shown().chain(report.shown.iter().cloned()));
     let heads = html! {
         tr {
             (head("no.", true)) (head("client", false)) (head("server", false)) (head("protocol", false))
@@ -30,13 +32,12 @@ pub(super) fn section(report: &Report, places: &Places<'_>, zone: &TimeZone) -> 
         }
     };
     let rows = html! {
-        @for c in conns.connections.iter().take(ROWS) {
+        @for c in rows_shown() {
             @let payload = |d| own(&c, d).counts.payload_bytes;
             @let again = DIRECTIONS.map(|d| own(&c, d).counts.retransmitted_packets).iter().sum::<u64>();
-            tr {
-                th.number scope="row" data-value=(c.number) {
-                    @if shown(&c) { a href={ "#connection-" (c.number) } { (c.number) } } @else { (c.number) }
-                }
+            @let anchor = anchors.of(c.number);
+            tr id=[(!shown(&c)).then_some(anchor)] {
+                th.number scope="row" data-value=(c.number) { a href={ "#" (anchor) } { (c.number) } }
                 td { (c.client) } td { (c.server) }
                 td { @if let Some(p) = c.protocol { (p) } }
                 (cell(&format_duration(c.last - c.first), Some(c.last - c.first)))
@@ -65,7 +66,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>, zone: &TimeZone) -> 
             } @else { "All of them in full:" }
         }
         @for (i, c) in report.shown.iter().enumerate() {
-            (one(i, c, report.plots.get(i), report, places, zone))
+            (one(i, c, report, places, zone, anchors.of(c.number)))
         }
     })
 }
@@ -94,18 +95,19 @@ pub(super) fn why(c: &ConnectionResult) -> String {
 fn one(
     index: usize,
     c: &ConnectionResult,
-    plot: Option<&ConnectionPlot>,
     report: &Report,
     places: &Places<'_>,
     zone: &TimeZone,
+    anchor: &str,
 ) -> Markup {
+    let plot = report.plots.get(index);
     let mut text = Vec::new();
     // Writing into memory does not fail.
     drop(conn_text(&report.conns, c, zone, &mut text));
     let text = String::from_utf8_lossy(&text).into_owned();
     html! {
-        article.connection id={ "connection-" (c.number) } data-index=(index) aria-labelledby={ "connection-" (c.number) "-title" } {
-            h3 id={ "connection-" (c.number) "-title" } {
+        article.connection id=(anchor) data-index=(index) aria-labelledby={ (anchor) "-title" } {
+            h3 id={ (anchor) "-title" } {
                 span.number { (c.number) } " " (c.client) " → " (c.server) " "
                 @if let Some(p) = c.protocol { span.protocol { (p) } }
             }

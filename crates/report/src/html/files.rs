@@ -1,6 +1,6 @@
 //! The files that took most time, as a table.
 
-use super::{cell, head, table};
+use super::{anchors, cell, head, table};
 use crate::diagnosis_text::files::name;
 use crate::text::{Unit, bytes, grouped, share};
 use crate::value;
@@ -20,8 +20,9 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     let rows = html! {
         @for f in &d.files {
             @let moved = f.request_bytes + f.response_bytes;
-            tr {
-                th scope="row" { (name(f)) }
+            @let anchor = anchors::file(f.file);
+            tr id=(anchor) {
+                th scope="row" { a href={ "#" (anchor) } { (name(f)) } }
                 td { (value::file(f.file)) }
                 (cell(&share(f.total_ns, d.call_time_ns), Some(f.total_ns)))
                 (cell(&grouped(f.calls), i64::try_from(f.calls).ok()))

@@ -1,7 +1,7 @@
 //! Findings, what costs most first: why, what to do, and the packets that prove it.
 
 use super::command::{editcap, tshark};
-use super::copy;
+use super::{anchors, copy};
 use crate::concentrated;
 use crate::diagnosis_text::{cost, fact, shown};
 use analysis::results::{Diagnosis, Evidence, Finding};
@@ -14,21 +14,22 @@ const FRAMES: usize = 500;
 pub(super) fn section(d: &Diagnosis, zone: &TimeZone) -> Option<Markup> {
     (!d.findings.is_empty()).then(|| {
         html! {
-            @for (i, f) in d.findings.iter().enumerate() { (finding(i + 1, f, d, zone)) }
+            @for f in &d.findings { (finding(f, d, zone)) }
         }
     })
 }
 
-fn finding(number: usize, f: &Finding, d: &Diagnosis, zone: &TimeZone) -> Markup {
+fn finding(f: &Finding, d: &Diagnosis, zone: &TimeZone) -> Markup {
     let class = match (f.fatal, f.cost_ns) {
         (true, _) => "finding fatal",
         (false, None) => "finding costless",
         (false, Some(_)) => "finding",
     };
+    let id = anchors::finding(f.rule);
     let facts: Vec<String> = f.facts.iter().map(fact).collect();
     html! {
-        article class=(class) id={ "finding-" (number) } data-side=(f.side.name()) data-code=(f.rule) aria-labelledby={ "finding-" (number) "-title" } {
-            h3 id={ "finding-" (number) "-title" } {
+        article class=(class) id=(id) data-side=(f.side.name()) data-code=(f.rule) aria-labelledby={ (id) "-title" } {
+            h3 id={ (id) "-title" } {
                 span.code { (f.rule) } " "
                 span.side { (f.side.name()) } " "
                 span.cost data-ns=[f.cost_ns] { (cost(f)) }

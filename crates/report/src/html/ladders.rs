@@ -1,24 +1,17 @@
-//! The slowest calls as sequence diagrams: time runs downwards, the client stands on the left, the
-//! server on the right. Made of plain SVG, so that they need no script and print as they are.
+//! The slowest calls: each as a sequence diagram ([`drawing`]), what its time went to by the ledger ([`waited`]), what
+//! was sent again meanwhile, and its packets.
+
+mod drawing;
+mod waited;
 
 use super::places::Places;
-use super::{copy, scroll};
+use super::{anchors, copy, scroll};
 use crate::calls;
-use analysis::charts::{Ladder, Rung};
+use crate::text::counted;
+use analysis::charts::{Ladder, Resent, Rung};
 use analysis::results::{Report, Vantage};
 use maud::{Markup, html};
-use model::{Mark, Time, format_duration};
-use std::collections::BTreeMap;
-
-/// Where the two lines stand, in the units of the drawing, and where time begins and ends.
-const CLIENT_X: i64 = 180;
-const SERVER_X: i64 = 460;
-const WIDTH: i64 = 640;
-const TOP: i64 = 34;
-const HEIGHT: i64 = 170;
-
-/// Labels nearer to each other than this would overlap.
-const LABEL: i64 = 15;
+use model::{Direction, Mark, Time, format_duration};
 
 /// One part of a call's time; they add up to it.
 pub(super) struct CallPart {
@@ -150,12 +143,12 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     (!ladders.is_empty()).then(|| {
         html! {
             p { "The slowest calls of the operations that took most time. Time runs downwards." }
-            @for (i, l) in ladders.iter().enumerate() { (one(i, l, places)) }
+            @for (i, l) in ladders.iter().enumerate() { (one(l, places, i == 0)) }
         }
     })
 }
 
-fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
+fn one(l: &Ladder, places: &Places<'_>, open: bool) -> Markup {
     let parts = parts(l, places);
     let said: Vec<String> = parts
         .iter()
@@ -166,17 +159,18 @@ fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
         .first()
         .map_or(0, |r| places.since(r.capture, r.request_first.time));
     html! {
-        details.ladder id={ "ladder-" (i) } open[i == 0] {
+        details.ladder id=(anchors::call(l, places)) open[open] {
             summary {
                 h3 { (l.protocol) " " (l.op) ": " (format_duration(l.response_time_ns())) } " "
                 span.numbers { (id(l)) " " (l.client) " → " (l.server) }
             }
             figure {
-                (drawing(l, places, &format!(
+                (drawing::drawing(l, places, &format!(
                     "{} {} from {} to {}: {}", l.protocol, l.op, l.client, l.server, said.join(", ")
                 )))
-                figcaption { (said.join(", ")) "." }
+                figcaption { (said.join(", ")) "." @if let Some(again) = sent_again(l, places, zero) { " " (again) } }
             }
+            @if let Some(ledger) = &l.ledger { (waited::table(ledger, &format!("{} {}", l.op, id(l)))) }
             (scroll(&format!("Packets of {} {}", l.op, id(l)), &html! { table.numbers {
                 caption { "Its packets, and when they passed, since the request began" }
                 thead {
@@ -217,105 +211,44 @@ fn one(i: usize, l: &Ladder, places: &Places<'_>) -> Markup {
     }
 }
 
-/// Heights by time.
-struct Scale {
-    first: i64,
-    last: i64,
-}
+/// Of what was sent again, so many are told with their frames.
+const AGAIN: usize = 6;
 
-impl Scale {
-    fn y(&self, ns: i64) -> i64 {
-        let all = i128::from((self.last - self.first).max(1));
-        let since = i128::from((ns - self.first).max(0));
-        TOP + (since * i128::from(HEIGHT) / all) as i64
+/// What was sent again on its connection while it was under way, with the frames.
+fn sent_again(l: &Ladder, places: &Places<'_>, zero: i64) -> Option<String> {
+    if l.resent.is_empty() {
+        return None;
     }
-}
-
-fn drawing(l: &Ladder, places: &Places<'_>, label: &str) -> Markup {
-    let ends = Ends::of(l, places);
-    let at = |r: Option<&Rung>| {
-        r.map(|r| marks(r).map(|(_, m): (_, Mark)| places.since(r.capture, m.time)))
+    let one = |r: &Resent| {
+        let at = format_duration(places.since(r.capture, r.again.time) - zero);
+        let way = match r.direction {
+            Direction::ToServer => "to the server",
+            Direction::ToClient => "to the client",
+        };
+        let before = r.before.map_or_else(String::new, |before| {
+            let at = match places.since(r.capture, before.time) - zero {
+                ns @ ..0 => format!("{} before the call", format_duration(-ns)),
+                ns => format!("at {}", format_duration(ns)),
+            };
+            format!(", before in frame {} {at}", before.packet.frame)
+        });
+        let label = places.label(r.capture);
+        let frame = r.again.packet.frame;
+        format!("{way} in frame {frame} of {label} at {at}{before}")
     };
-    let (client, server) = (at(ends.client), at(ends.server));
-    let all: Vec<i64> = [client, server].into_iter().flatten().flatten().collect();
-    let (Some(first), Some(last)) = (all.iter().min(), all.iter().max()) else {
-        return html! {};
+    let all: Vec<String> = l.resent.iter().take(AGAIN).map(one).collect();
+    let more = match l.resent.len().saturating_sub(AGAIN) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
     };
-    let scale = Scale {
-        first: *first,
-        last: *last,
-    };
-    // An end that was not captured is drawn at the times of the other.
-    let both = |own: Option<[i64; 4]>, other: Option<[i64; 4]>| own.or(other).unwrap_or_default();
-    let [c1, c2, c3, c4] = both(client, server).map(|ns| scale.y(ns));
-    let [s1, s2, s3, s4] = both(server, client).map(|ns| scale.y(ns));
-    let zero = both(client, server)[0];
-    let labels = |own: Option<[i64; 4]>| {
-        let mut heights: BTreeMap<i64, String> = BTreeMap::new();
-        let mut free = i64::MIN;
-        for ns in own.into_iter().flatten() {
-            let y = scale.y(ns).max(free);
-            if heights.values().last() == Some(&format_duration(ns - zero)) {
-                continue;
-            }
-            heights.insert(y, format_duration(ns - zero));
-            free = y + LABEL;
-        }
-        heights
-    };
-    // A message is as thick as it took to pass, and thick enough to be seen.
-    let band = |from: (i64, i64, i64), to: (i64, i64, i64)| {
-        let thick = |y: i64, until: i64| until.max(y + 2);
-        let ((x1, a1, a2), (x2, b1, b2)) = (from, to);
-        format!(
-            "{x1},{a1} {x2},{b1} {x2},{} {x1},{}",
-            thick(b1, b2),
-            thick(a1, a2)
-        )
-    };
-    let wait = match (ends.client, ends.server) {
-        (Some(_), None) => ("client", CLIENT_X, c2, c3),
-        _ => ("server", SERVER_X, s2, s3),
-    };
-    let part = parts(l, places);
-    let waited = part.get(1).map_or_else(String::new, |p| {
-        format!("{} {}", p.name, format_duration(p.ns))
-    });
-    // In the middle of the wait, or, where that is too short, beside the server's line where no message is.
-    let (_, x, from, until) = wait;
-    let place = match until - from {
-        LABEL.. => (
-            (CLIENT_X + SERVER_X) / 2,
-            i64::midpoint(from, until) + 4,
-            "middle",
-        ),
-        _ if from - TOP < TOP + HEIGHT - until => (x - 12, s1 - 8, "end"),
-        _ => (x - 12, s4 + LABEL, "end"),
-    };
-    let bottom = TOP + HEIGHT + LABEL;
-    let line = |seen: bool| if seen { "" } else { " unseen" };
-    html! {
-        svg.ladder viewBox={ "0 0 " (WIDTH) " " (bottom + LABEL) } width=(WIDTH) role="img" aria-label=(label) {
-            text.ladder-name x=(CLIENT_X) y="14" text-anchor="middle" {
-                "client " (l.client.address) @if client.is_none() { " (not captured)" }
-            }
-            text.ladder-name x=(SERVER_X) y="14" text-anchor="middle" {
-                "server " (l.server.address) @if server.is_none() { " (not captured)" }
-            }
-            line class={ "ladder-line client" (line(client.is_some())) } x1=(CLIENT_X) x2=(CLIENT_X) y1="22" y2=(bottom) {}
-            line class={ "ladder-line server" (line(server.is_some())) } x1=(SERVER_X) x2=(SERVER_X) y1="22" y2=(bottom) {}
-            polygon.message.request points=(band((CLIENT_X, c1, c2), (SERVER_X, s1, s2))) {}
-            rect class={ "wait " (wait.0) } x=(wait.1 - 4) width="8" y=(wait.2) height=((wait.3 - wait.2).max(1)) {}
-            polygon.message.response points=(band((SERVER_X, s3, s4), (CLIENT_X, c3, c4))) {}
-            @for (y, text) in labels(client) {
-                text.ladder-time x=(CLIENT_X - 10) y=(y + 4) text-anchor="end" { (text) }
-            }
-            @for (y, text) in labels(server) {
-                text.ladder-time x=(SERVER_X + 10) y=(y + 4) { (text) }
-            }
-            text.ladder-part x=(place.0) y=(place.1) text-anchor=(place.2) { (waited) }
-        }
-    }
+    Some(format!(
+        "On its connection {} sent again meanwhile: {}{more}.",
+        match l.resent.len() {
+            1 => "one segment was".to_owned(),
+            n => format!("{} were", counted(n as u64, "segment")),
+        },
+        all.join("; ")
+    ))
 }
 
 /// For the page's data: a moment as it counts there.

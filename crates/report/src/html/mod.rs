@@ -1,12 +1,13 @@
-//! A report as one page of HTML: the answer first, then where the time goes, findings with their
-//! evidence, operations, load, connections, slow calls, captures. And the same page about two runs:
-//! [`compare`].
+//! A report as one page of HTML: the answer first, then its contents as the questions that people come with,
+//! where the time goes, findings with their evidence, operations, load, connections, slow calls, captures. And the
+//! same page about two runs: [`compare`]. What has a name in the page's address has it from [`anchors`].
 //!
 //! The page is one file that asks nothing of any network, and its policy forbids it. Words, tables and
 //! ladders are made here, so that they can be read, sorted and printed without the charts; the charts are
 //! drawn by the page's own script (`assets/report.js`, built from `web`) out of [`data`] that lies in the
 //! page. Text from captures reaches it through maud's escaping and [`harmless`](crate::harmless::harmless) only.
 
+mod anchors;
 mod budget;
 mod captures;
 mod command;
@@ -125,32 +126,80 @@ fn page(
     let d = &report.diagnosis;
     let labels: Vec<&str> = places.labels.iter().map(String::as_str).collect();
     let sections = [
-        ("ledger", "Time", held::section(d)),
-        ("budget", "Parts", budget::section(d)),
-        ("tiers", "Beneath", tiers::section(d)),
-        ("layers", "Layers", layers::section(d)),
-        ("findings", "Findings", findings::section(d, zone)),
-        ("hosts", "Hosts", hosts::section(d)),
-        (
+        Section::of("ledger", "Time", "Where did the time go?", held::section(d)),
+        Section::of(
+            "budget",
+            "Parts",
+            "Which part of a call took it?",
+            budget::section(d),
+        ),
+        Section::of(
+            "tiers",
+            "Beneath",
+            "What did the server itself wait for?",
+            tiers::section(d),
+        ),
+        Section::of(
+            "layers",
+            "Layers",
+            "What did each layer add?",
+            layers::section(d),
+        ),
+        Section::of(
+            "findings",
+            "Findings",
+            "Which side, why, and what to do?",
+            findings::section(d, zone),
+        ),
+        Section::of("hosts", "Hosts", "Were the hosts busy?", hosts::section(d)),
+        Section::of(
             "operations",
             "Operations",
+            "Which operations were slow, and when?",
             operations::section(report, places),
         ),
-        ("files", "Files", files::section(d)),
-        (
+        Section::of(
+            "files",
+            "Files",
+            "Which files took the time?",
+            files::section(d),
+        ),
+        Section::of(
             "statements",
             "Statements",
+            "Which statements took the time?",
             statements::section(report, places),
         ),
-        ("load", "Load", load::section(report, places)),
-        (
+        Section::of(
+            "load",
+            "Load",
+            "How was it over time, and under load?",
+            load::section(report, places),
+        ),
+        Section::of(
             "connections",
             "Connections",
+            "Was it loss, a window, the path?",
             connections::section(report, places, zone),
         ),
-        ("ladders", "Slowest calls", ladders::section(report, places)),
-        ("captures", "Captures", captures::section(d, zone)),
-        ("notes", "Notes", notes(&d.notes)),
+        Section::of(
+            "ladders",
+            "Slowest calls",
+            "Which calls were slow?",
+            ladders::section(report, places),
+        ),
+        Section::of(
+            "captures",
+            "Captures",
+            "What did the captures lack?",
+            captures::section(d, places, zone),
+        ),
+        Section::of(
+            "notes",
+            "Notes",
+            "What else is to be known?",
+            notes(&d.notes),
+        ),
     ];
     let side = d.verdict.side.name();
     frame(&Frame {
@@ -166,7 +215,7 @@ fn page(
                 (captures::quality(d, places, zone))
             }
         },
-        sections: present(sections),
+        sections: sections.into_iter().flatten().collect(),
         about: html! {
             "Times in charts count from " (moment(places.start, zone))
             @if places.aligned() { ", on the clock of the client's capture" }
@@ -177,17 +226,29 @@ fn page(
     })
 }
 
-/// A part of a page: its id, its name, what is in it.
-type Section = (&'static str, &'static str, Markup);
+/// A part of a page that has anything in it.
+struct Section {
+    id: &'static str,
+    name: &'static str,
+    /// What people ask that it answers.
+    question: &'static str,
+    markup: Markup,
+}
 
-/// The sections that have anything in them.
-fn present<const N: usize>(
-    sections: [(&'static str, &'static str, Option<Markup>); N],
-) -> Vec<Section> {
-    let sections = sections.into_iter();
-    sections
-        .filter_map(|(id, name, markup)| Some((id, name, markup?)))
-        .collect()
+impl Section {
+    fn of(
+        id: &'static str,
+        name: &'static str,
+        question: &'static str,
+        markup: Option<Markup>,
+    ) -> Option<Section> {
+        Some(Section {
+            id,
+            name,
+            question,
+            markup: markup?,
+        })
+    }
 }
 
 /// What is different from page to page.
@@ -226,18 +287,25 @@ fn frame(f: &Frame<'_>) -> Markup {
                     p.what { span.product { "slowside" } " " (f.what) }
                     nav aria-label="Sections" {
                         ul {
-                            @for (id, name, _) in &f.sections {
-                                li { a href={ "#" (id) } { (name) } }
+                            @for s in &f.sections {
+                                li { a href={ "#" (s.id) } { (s.name) } }
                             }
                         }
                     }
                 }
                 main #main {
                     (f.verdict)
-                    @for (id, name, markup) in &f.sections {
-                        section id=(id) aria-labelledby={ (id) "-title" } {
-                            @if !matches!(*id, "ledger" | "budget") { h2 id={ (id) "-title" } { (name) } }
-                            (markup)
+                    nav.questions aria-label="Questions" {
+                        ul {
+                            @for s in &f.sections {
+                                li { a href={ "#" (s.id) } { (s.question) } }
+                            }
+                        }
+                    }
+                    @for s in &f.sections {
+                        section id=(s.id) aria-labelledby={ (s.id) "-title" } {
+                            @if !matches!(s.id, "ledger" | "budget") { h2 id={ (s.id) "-title" } { (s.name) } }
+                            (s.markup)
                         }
                     }
                 }

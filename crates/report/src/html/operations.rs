@@ -1,7 +1,7 @@
 //! Operations: a table to sort, and the charts of those that took most time.
 
 use super::places::Places;
-use super::{cell, figure, head, table};
+use super::{anchors, cell, figure, head, table};
 use crate::diagnosis_text::tables::{op_names, unmatched};
 use crate::text::{Unit, counted, grouped};
 use analysis::charts::{Heat, Subject, Times};
@@ -26,6 +26,8 @@ pub(super) struct Charted<'a> {
     pub(super) row: usize,
     pub(super) protocol: &'static str,
     pub(super) name: String,
+    /// What it is called in the page's address.
+    pub(super) anchor: String,
     pub(super) seen: Vec<(usize, &'a Times)>,
 }
 
@@ -46,6 +48,7 @@ pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
         row,
         protocol: o.protocol.name(),
         name: o.op.clone(),
+        anchor: anchors::operation(o.protocol.name(), &o.op),
         seen: seen(report, Subject::Operation(o.protocol, Name::of(&o.op))),
     }))
 }
@@ -97,11 +100,9 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     let charted = charted(report);
     let rows = html! {
         @for (row, (o, name)) in ops.iter().zip(op_names(ops)).enumerate().take(ROWS) {
-            tr {
-                th scope="row" {
-                    @if let Some(place) = charted.iter().position(|c| c.row == row) { a href={ "#operation-" (place) } { (name) } }
-                    @else { (name) }
-                }
+            @let anchor = anchors::operation(o.protocol.name(), &o.op);
+            tr id=[(!charted.iter().any(|c| c.row == row)).then_some(&anchor)] {
+                th scope="row" { a href={ "#" (anchor) } { (name) } }
                 @if unanswered { (cell(&grouped(o.unmatched.no_response), i64::try_from(o.unmatched.no_response).ok())) }
                 @for (_, get) in &sides { (times(timed(get(o)), unit)) }
                 @if matched { (both_sides(o.matched.as_ref(), unit)) }
@@ -117,7 +118,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         (more(ops.len(), "operation"))
         @let unmatched = unmatched(ops);
         @if !unmatched.is_empty() { p.note { (unmatched) } }
-        (details(&charted, 0, "operation", places))
+        (details(&charted, 0, places))
     })
 }
 
@@ -156,11 +157,11 @@ fn both_sides(m: Option<&Matched>, unit: Unit) -> Markup {
 }
 
 /// The charts of each, to be opened; `from` is the index of the first in the page's data.
-pub(super) fn details(all: &[Charted<'_>], from: usize, id: &str, places: &Places<'_>) -> Markup {
+pub(super) fn details(all: &[Charted<'_>], from: usize, places: &Places<'_>) -> Markup {
     html! {
         @for (i, o) in all.iter().enumerate() {
             @let index = from + i;
-            details.operation id={ (id) "-" (i) } data-operation=(index) open[i < OPEN] {
+            details.operation id=(o.anchor) data-operation=(index) open[i < OPEN] {
                 summary {
                     h3 { (o.protocol) " " (short(&o.name)) } " "
                     span.numbers { (calls(o)) }

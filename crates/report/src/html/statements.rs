@@ -2,7 +2,7 @@
 
 use super::operations::{self, Charted, ROWS, details, more, seen, short, worth_charts};
 use super::places::Places;
-use super::{cell, head, table};
+use super::{anchors, cell, head, table};
 use crate::sql_text::{answer, notes};
 use crate::text::{counted, grouped, share};
 use analysis::charts::Subject;
@@ -34,6 +34,7 @@ pub(super) fn charted(report: &Report) -> Vec<Charted<'_>> {
         row,
         protocol: s.protocol.name(),
         name: name(s),
+        anchor: anchors::statement(s),
         seen: seen(report, subject),
     }))
 }
@@ -58,12 +59,10 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
     let total = sql.totals.response_time_ns;
     let rows = html! {
         @for (i, s) in sql.statements.iter().enumerate().take(ROWS) {
-            tr {
+            @let anchor = anchors::statement(s);
+            tr id=[(!charted.iter().any(|c| c.row == i)).then_some(&anchor)] {
                 (cell(&(i + 1).to_string(), Some(i as i64 + 1)))
-                th.sql scope="row" {
-                    @if let Some(place) = charted.iter().position(|c| c.row == i) { a href={ "#statement-" (place) } { (short(&name(s))) } }
-                    @else { (short(&name(s))) }
-                }
+                th.sql scope="row" { a href={ "#" (anchor) } { (short(&name(s))) } }
                 (cell(&format_duration(s.times.total_ns), Some(s.times.total_ns)))
                 (cell(&share(s.times.total_ns, total), Some(s.times.total_ns)))
                 (cell(&grouped(s.calls), Some(s.calls as i64)))
@@ -86,6 +85,6 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
             p.note { (counted(without, "call")) " of statements seen after many others are in no chart." }
         }
         @for note in notes(sql) { p.note { (note) } }
-        (details(&charted, operations::charted(report).len(), "statement", places))
+        (details(&charted, operations::charted(report).len(), places))
     })
 }

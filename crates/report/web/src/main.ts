@@ -14,7 +14,7 @@ import { all } from "./page/dom";
 import { watchPrinting } from "./page/live";
 import { filters, foldedTables, sortableTables } from "./page/tables";
 import { themeButton } from "./page/theme";
-import { linkedDetails } from "./page/links";
+import { links } from "./page/links";
 
 function readData(): Report | null {
   const text = document.getElementById("data")?.textContent;
@@ -63,7 +63,15 @@ sortableTables();
 filters();
 foldedTables();
 copyButtons();
-linkedDetails();
-watchPrinting();
-const report = readData();
-if (report) charts(report);
+
+// The answer is read before any chart, so the data is not even parsed before the page is painted.
+let isPlaced = false;
+function place(): void {
+  if (isPlaced) return;
+  isPlaced = true;
+  const report = readData();
+  if (report) charts(report);
+  links();
+}
+watchPrinting(place);
+requestAnimationFrame(() => setTimeout(place));

@@ -161,6 +161,9 @@ export function comparison() {
 
 const escape = (text) => String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 
+/** What a connection is called in the page's address. */
+export const anchor = ({ client, server }) => escape(`connection-${client}-${server}`);
+
 const figure = (chart, index, title, text, view) =>
   `<figure class="chart" data-chart="${chart}" data-index="${index}"${view === undefined ? "" : ` data-view="${view}"`}><figcaption><span class="title">${escape(title)}</span> <span class="text">${escape(text)}</span></figcaption></figure>`;
 
@@ -170,7 +173,7 @@ export function page(report, { rows = 8 } = {}) {
   const random = chance(7);
   const lines = Array.from({ length: rows }, (_, i) => {
     const mean = Math.round(20 * MS * random());
-    return `<tr><th scope="row"><a href="#operation-${i % 2}">nfs3 OP${i}</a></th><td class="number" data-value="${i * 31}">${i * 31}</td><td class="number" data-value="${i === 3 ? "" : mean}">${i === 3 ? "-" : (mean / MS).toFixed(2)}</td></tr>`;
+    return `<tr id="operation-nfs3-OP${i}"><th scope="row"><a href="#operation-nfs3-OP${i}">nfs3 OP${i}</a></th><td class="number" data-value="${i * 31}">${i * 31}</td><td class="number" data-value="${i === 3 ? "" : mean}">${i === 3 ? "-" : (mean / MS).toFixed(2)}</td></tr>`;
   });
   return `<!DOCTYPE html>
 <html lang="en">
@@ -192,21 +195,22 @@ export function page(report, { rows = 8 } = {}) {
 <main id="main">
 <section id="verdict" data-side="server"><h1>The SERVER is slow: of 20.5 ms per call it holds 18.6 ms, mostly queueing.</h1>
 <p class="cost">It costs 13.9 s of 18.6 s of call time.</p><p class="confidence">Confidence high (85 %).</p></section>
+<nav class="questions" aria-label="Questions"><ul><li><a href="#findings">Which side, why, and what to do?</a></li><li><a href="#operations">Which operations were slow, and when?</a></li><li><a href="#connections">Was it loss, a window, the path?</a></li></ul></nav>
 <section id="findings"><h2>Findings</h2>
-<article class="finding" id="finding-1" data-side="server"><h3><span class="code">server-concurrency-cap</span> <span class="side">server</span> <span class="cost">13.9 s</span></h3>
+<article class="finding" id="finding-server-concurrency-cap" data-side="server"><h3><span class="code">server-concurrency-cap</span> <span class="side">server</span> <span class="cost">13.9 s</span></h3>
 <p class="why">It answers about 3 calls at a time.</p>
 <div class="evidence"><div class="copy" data-what="filter"><span class="label">Wireshark</span><code>frame.number in {2166,2174}</code></div></div></article></section>
 <section id="operations"><h2>Operations</h2>
 <div class="scroll" tabindex="0" role="region" aria-label="Operations"><table class="numbers" data-sortable data-filter><caption>Response times in ms</caption>
 <thead><tr><td></td><th scope="colgroup" colspan="2">client</th></tr><tr><th scope="col" data-sort="text">op</th><th scope="col" class="number" data-sort="number">calls</th><th scope="col" class="number" data-sort="number">mean</th></tr></thead>
 <tbody>${lines.join("\n")}</tbody></table></div>
-${report.operations.map((operation, i) => `<details class="operation" id="operation-${i}"${i ? "" : " open"}><summary><h3>${escape(`${operation.protocol} ${operation.name}`)}</h3></summary><div class="charts">
+${report.operations.map((operation, i) => `<details class="operation" id="operation-${i ? "nfs3-WRITE" : "nfs3-READ"}"${i ? "" : " open"}><summary><h3>${escape(`${operation.protocol} ${operation.name}`)}</h3></summary><div class="charts">
 ${figure("histogram", i, "Response times", "Half of the calls took up to 2 ms.")}${figure("percentiles", i, "Percentiles", "99 of 100 took up to 9 ms.")}${operation.seen.some((one) => one.heat) ? figure("heat", i, "Response times over time", "Slower from 7 s to 8.5 s.") : ""}</div></details>`).join("\n")}</section>
 <section id="load"><h2>Load</h2><div class="charts">
 ${report.outstanding.map((_, i) => figure("outstanding", i, "Calls outstanding", "At most 28 at once.")).join("")}
 ${report.load.map((_, i) => figure("load", i, "READ against calls outstanding", "Rises from 8 on.")).join("")}</div></section>
 <section id="connections"><h2>Connections</h2>
-${report.connections.map((connection, i) => `<article class="connection" id="connection-${connection.number}"><h3><span class="number">${connection.number}</span> ${escape(connection.client)} → ${escape(connection.server)}</h3><p class="why">${escape(connection.why)}</p>
+${report.connections.map((connection, i) => `<article class="connection" id="${anchor(connection)}"><h3><span class="number">${connection.number}</span> ${escape(connection.client)} → ${escape(connection.server)}</h3><p class="why">${escape(connection.why)}</p>
 ${connection.views.map((view, v) => figure("connection", i, `As ${report.captures[view.capture].label} saw it`, `${view.points} of ${view.points_seen} points are drawn: the extremes of each 12 ms.`, v)).join("\n")}</article>`).join("\n")}</section>
 </main>
 <footer id="about"><p>Made by hand.</p></footer>

@@ -44,10 +44,13 @@ async function open(file, use, options = {}) {
   page.on("console", (message) => wrong.push(`console: ${message.text()}`));
   page.on("pageerror", (error) => wrong.push(`error: ${error.stack}`));
   page.on("request", (request) => {
-    if (request.url() !== pathToFileURL(file).href && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
+    const [address] = request.url().split("#");
+    if (address !== pathToFileURL(file).href && address !== "about:blank" && !request.url().startsWith("data:")) wrong.push(`request: ${request.url()}`);
   });
   try {
     await page.goto(pathToFileURL(file).href);
+    // What the script adds comes after the first paint, the signs beside headings last.
+    if (options.javaScriptEnabled !== false) await page.locator("a.self").first().waitFor({ state: "attached" });
     await use(page);
     assert.deepEqual(wrong, []);
   } finally {
@@ -233,9 +236,14 @@ for (const [name, file] of pages) {
         assert.equal(await page.locator("details:not([open])").count(), 0);
         assert.equal(await page.locator(".plot").count(), await page.locator(".plot canvas").count());
         assert.equal(await page.locator(".copy-button:visible, .theme:visible, .controls:visible, .filter:visible").count(), 0);
-        assert.equal(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), "rgb(255, 255, 255)");
+        assert.equal(await page.locator("main button:visible:not(.sort), main input:visible, .self:visible").count(), 0);
+        const inks = await page.evaluate(() => [getComputedStyle(document.body), ...Array.from(document.querySelectorAll("td, p.why, pre"), (it) => getComputedStyle(it))].map(({ color, backgroundColor }) => `${color} on ${backgroundColor}`));
+        assert.equal(inks.shift(), "rgb(0, 0, 0) on rgb(255, 255, 255)");
+        for (const ink of new Set(inks)) assert.match(ink, /^rgb\((0, 0, 0|51, 51, 51)\) on (rgb\(255, 255, 255\)|rgba\(0, 0, 0, 0\))$/);
+        const rows = page.locator("tbody tr");
+        assert.equal(await rows.count(), await rows.locator("visible=true").count(), "no row is left out");
         const wide = await page.evaluate(() =>
-          Array.from(document.querySelectorAll(".plot canvas, svg, code, p")).filter((it) => it.getBoundingClientRect().right > 705).map((it) => it.outerHTML.slice(0, 120)));
+          Array.from(document.querySelectorAll(".plot canvas, svg, code, p, table, th, td, pre")).filter((it) => it.getBoundingClientRect().right > 705).map((it) => it.outerHTML.slice(0, 120)));
         assert.deepEqual(wide, []);
         assert.ok((await page.pdf()).length > 20_000);
         await page.emulateMedia({ media: "screen" });
@@ -264,6 +272,70 @@ for (const [name, file] of pages) {
         assert.equal(await page.locator("button, canvas").count(), 0);
         assert.ok((await page.locator("main").innerText()).length > 300);
       }, { javaScriptEnabled: false }));
+  });
+}
+
+/** Follows a link from elsewhere: as if its address were typed. */
+const goTo = (page, id) => page.evaluate((to) => (location.hash = `#${to}`), id);
+
+/** Whether it is on the screen, as soon as the page has moved there. */
+async function isSeen(place) {
+  for (let i = 0; i < 40; i += 1) {
+    const box = await place.boundingBox();
+    const height = place.page().viewportSize().height;
+    if (box && box.y >= 0 && box.y < height) return true;
+    await place.page().waitForTimeout(50);
+  }
+  return false;
+}
+
+for (const [name, file] of pages) {
+  describe(`links within the ${name}`, { skip }, () => {
+    test("questions lead to sections that are there, the address follows, and back leads back", () =>
+      open(file, async (page) => {
+        const questions = page.locator("nav.questions a");
+        assert.ok((await questions.count()) >= 3);
+        await page.evaluate(() => scrollTo({ top: 40, behavior: "instant" }));
+        for (const question of await questions.all()) {
+          const id = (await question.getAttribute("href")).slice(1);
+          await question.click();
+          assert.equal(new URL(page.url()).hash, `#${id}`);
+          assert.ok(await isSeen(page.locator(`section[id="${id}"]`)), id);
+          await page.goBack();
+          await page.waitForFunction(() => Math.abs(scrollY - 40) < 5);
+          assert.equal(new URL(page.url()).hash, "");
+        }
+      }, { reducedMotion: "reduce" }));
+
+    test("every section, finding, connection, operation and call is a place that a link opens", () =>
+      open(file, async (page) => {
+        const ids = await page.evaluate(() => Array.from(document.querySelectorAll("main section[id], article[id], details[id], tr[id]"), (it) => it.id));
+        assert.equal(await page.locator("article.finding:not([id]), article.connection:not([id]), details.operation:not([id]), details.ladder:not([id])").count(), 0);
+        const some = ids.filter((_, at) => at % Math.ceil(ids.length / 40) === 0);
+        for (const id of some) {
+          await goTo(page, id);
+          const place = page.locator(`[id="${id}"]`);
+          assert.ok(await isSeen(place), `${id} is on the screen`);
+          assert.equal(await place.evaluate((it) => it instanceof HTMLDetailsElement && !it.open), false, `${id} is open`);
+        }
+      }));
+
+    test("what is opened by hand, and the sign beside a heading, stand in the address bar", () =>
+      open(file, async (page) => {
+        const folded = page.locator("details[id]:not([open])").first();
+        const id = await folded.getAttribute("id");
+        await folded.locator("summary").click();
+        assert.equal(decodeURIComponent(new URL(page.url()).hash), `#${id}`);
+        const there = page.url();
+        await page.goto("about:blank");
+        await page.goto(there);
+        assert.ok(await isSeen(page.locator(`[id="${id}"][open]`)), "it is open when the page is opened there");
+        const sign = page.locator("a.self").last();
+        await sign.focus();
+        await page.keyboard.press("Enter");
+        assert.equal(new URL(page.url()).hash, await sign.getAttribute("href"));
+        assert.equal(await sign.evaluate((it) => `#${it.parentElement.id}`), await sign.getAttribute("href"));
+      }));
   });
 }
 
@@ -337,7 +409,7 @@ describe("hostile and large", { skip }, () => {
   test("positions up to 2^53 bytes are told exactly", () => {
     const file = write("far.html", examplePage(data({ connections: 2 })));
     return open(file, async (page) => {
-      const plot = page.locator("#connection-2 .panel .plot").nth(1);
+      const plot = page.locator("article.connection").nth(1).locator(".panel .plot").nth(1);
       await plot.scrollIntoViewIfNeeded();
       await plot.locator("canvas").waitFor();
       await plot.focus();
@@ -358,6 +430,72 @@ describe("hostile and large", { skip }, () => {
       assert.equal(await rows.count(), 200);
     });
   });
+
+  test("a link leads to a row that is folded, and to one that is filtered away", () => {
+    const file = write("rows.html", examplePage(data(), { rows: 200 }));
+    return open(file, async (page) => {
+      const row = page.locator("#operation-nfs3-OP180");
+      assert.equal(await row.isVisible(), false);
+      await goTo(page, "operation-nfs3-OP180");
+      assert.ok(await isSeen(row), "it was folded");
+      await page.getByRole("searchbox").fill("op1");
+      await goTo(page, "operation-nfs3-OP2");
+      assert.ok(await isSeen(page.locator("#operation-nfs3-OP2")), "it was filtered away");
+      assert.equal(await page.getByRole("searchbox").inputValue(), "");
+      await page.getByRole("button", { name: "Show 25 rows" }).click();
+      await page.goto(`${pathToFileURL(file).href}#operation-nfs3-OP199`);
+      await page.reload();
+      assert.ok(await isSeen(page.locator("#operation-nfs3-OP199")), "also when the page opens there");
+      await goTo(page, "nothing%ff");
+    });
+  });
+
+  test("the data of a large page is not parsed before the page is painted, and little is in it until it is looked at", () => {
+    const file = write("paint.html", examplePage(data({ connections: 10, points: 4000 }), { rows: 300 }));
+    return open(file, async (page) => {
+      await page.addInitScript(() => {
+        const { parse } = JSON;
+        JSON.parse = (...all) => {
+          window.parsed ??= performance.now();
+          window.before = document.querySelectorAll("body *").length;
+          return parse(...all);
+        };
+      });
+      await page.reload();
+      await page.locator(".plot").first().waitFor({ state: "attached" });
+      const { painted, parsed, before } = await page.evaluate(() => ({
+        painted: performance.getEntriesByName("first-contentful-paint")[0]?.startTime,
+        parsed: window.parsed,
+        before: window.before,
+      }));
+      assert.ok(painted !== undefined && painted <= parsed, `painted ${painted} ms, parsed ${parsed} ms after it was opened`);
+      // Four elements a row, and what stands around them: nothing for the points.
+      assert.ok(before < 300 * 6 + 600, `${before} elements`);
+    });
+  });
+
+  test("who filtered a table prints what is left and the words that it was filtered by; a long one is printed whole", () => {
+    const file = write("filtered.html", examplePage(data(), { rows: 200 }));
+    return open(file, async (page) => {
+      const rows = page.locator("#operations tbody tr").locator("visible=true");
+      await page.emulateMedia({ media: "print" });
+      assert.equal(await rows.count(), 200);
+      assert.equal(await page.locator("p.filter:visible").count(), 0);
+      await page.emulateMedia({ media: "screen" });
+      await page.getByRole("searchbox").fill("op199");
+      await page.emulateMedia({ media: "print" });
+      assert.equal(await rows.count(), 1);
+      assert.match(await page.locator("p.filter:visible").innerText(), /Filter operations.*1 of 200/s);
+    });
+  });
+
+  test("without its script a page prints what is folded", () =>
+    open(pages[0][1], async (page) => {
+      const charts = page.locator("details:not([open]) .charts").first();
+      assert.equal(await charts.isVisible(), false);
+      await page.emulateMedia({ media: "print" });
+      assert.ok((await charts.boundingBox())?.height > 0);
+    }, { javaScriptEnabled: false }));
 
   test("a page of ten connections with all their points draws none of them before it is looked at", () => {
     const file = write("large.html", examplePage(data({ connections: 10, points: 2000 })));

@@ -1,7 +1,7 @@
 //! Frames of the page against tshark: the packets that it names are those that it says they are.
 
 use super::page::{Page, plain};
-use super::{lab, report};
+use super::{lab, report, said};
 use crate::kit::{has, nanoseconds};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -154,6 +154,139 @@ fn ladders(name: &str, page: &Page) {
         let sum: i64 = parts.filter_map(|p| p["ns"].as_i64()).sum();
         let took = ladder["response_time_ns"].as_i64().expect("a time");
         assert!((sum - took).abs() <= 1_000, "{name}: {ladder}");
+    }
+}
+
+/// What a ladder says was sent again: the frame, its file, and where the same bytes had been sent before.
+fn sent_again(words: &str) -> Vec<(u64, String, Option<u64>)> {
+    let all = words.split(" sent again meanwhile: ").skip(1);
+    let all = all.flat_map(|w| {
+        w.split(".</figcaption>")
+            .next()
+            .unwrap_or_default()
+            .split("; ")
+    });
+    let number = |text: &str| text.split(' ').next().and_then(|n| n.parse().ok());
+    let one = |w: &str| -> Option<(u64, String, Option<u64>)> {
+        let (_, again) = w.split_once("in frame ")?;
+        let (_, file) = again.split_once(" of ")?;
+        let before = w
+            .split_once("before in frame ")
+            .and_then(|(_, b)| number(b));
+        Some((
+            number(again)?,
+            file.split(" at ").next()?.to_owned(),
+            before,
+        ))
+    };
+    all.filter_map(one).collect()
+}
+
+#[test]
+fn what_was_sent_again_while_a_call_was_under_way_stands_where_it_was() {
+    if !has("tshark") {
+        return;
+    }
+    let find = |name| lab().into_iter().find(|(n, _)| n == name);
+    let (_, captures) = find("packet-loss").expect("a case");
+    let page = report(&captures);
+    let files = files(&page);
+    let segments: Vec<_> = files.iter().map(|f| tshark(Path::new(f), "tcp")).collect();
+    let again = sent_again(&page.words);
+    assert!(again.len() >= 3, "{again:?}");
+    let mut had_before = 0;
+    for (frame, label, before) in again {
+        let file = files
+            .iter()
+            .position(|f| f.ends_with(&label))
+            .expect("a file");
+        let (time, sequence, length) = segments[file][&frame];
+        assert!(length > 0, "frame {frame} of {label} has no bytes");
+        let Some(before) = before else { continue };
+        had_before += 1;
+        let (earlier, first, bytes) = segments[file][&before];
+        assert!(
+            earlier < time,
+            "frame {before} of {label} is not before {frame}"
+        );
+        let is_same = first < sequence + length && sequence < first + bytes;
+        assert!(
+            is_same,
+            "frames {before} and {frame} of {label} hold other bytes"
+        );
+    }
+    assert!(had_before >= 3, "{had_before}");
+    assert!(page.words.contains("<line class=\"resent\""));
+    assert!(page.words.contains("<path class=\"cross\""));
+    // Sent again although it had arrived, as the other end's capture shows: that was no loss.
+    let (_, captures) = find("server-cap").expect("a case");
+    let page = report(&captures);
+    let again = sent_again(&page.words);
+    assert!(
+        !again.is_empty() && again.iter().all(|(.., before)| before.is_none()),
+        "{again:?}"
+    );
+    assert!(!page.words.contains("class=\"cross\""));
+    let (_, captures) = find("healthy").expect("a case");
+    let page = report(&captures);
+    assert_eq!(sent_again(&page.words), [], "nothing was lost");
+    assert!(!page.words.contains("class=\"resent\""));
+}
+
+#[test]
+fn a_slow_call_s_lines_are_those_of_its_ledger() {
+    for name in ["packet-loss", "server-cap", "slow-turns"] {
+        let (_, captures) = lab().into_iter().find(|(n, _)| n == name).expect("a case");
+        for captures in [captures.clone(), captures[..1].to_vec()] {
+            let page = report(&captures);
+            let rows = said(&["calls", "--format", "jsonl"], &captures);
+            let rows: Vec<Value> = rows
+                .lines()
+                .map(|l| serde_json::from_str(l).expect("JSON"))
+                .collect();
+            let ladders = page
+                .words
+                .split("<details class=\"ladder\" id=\"call-")
+                .skip(1);
+            let mut seen = 0;
+            for ladder in ladders {
+                let anchor = ladder.split('"').next().expect("an id");
+                let (frame, id) = anchor.split_once('-').expect("a frame and an id");
+                let frame: u64 = frame.parse().expect("a number");
+                let named = |r: &Value| match r["id"].as_str() {
+                    Some(named) => named == id,
+                    None => r["id"].as_u64() == id.parse().ok(),
+                };
+                let is_it = |r: &&Value| {
+                    r["request_first_frame"] == frame && named(r) && !r["ledger"].is_null()
+                };
+                let row = rows
+                    .iter()
+                    .find(is_it)
+                    .unwrap_or_else(|| panic!("{name}: no {anchor}"));
+                let lines = row["ledger"].as_array().expect("lines");
+                let table = ladder.split("by its ledger</caption>").nth(1);
+                let table = table.unwrap_or_else(|| panic!("{name}: {anchor} has no ledger"));
+                let body = table
+                    .split("<tbody>")
+                    .nth(1)
+                    .and_then(|t| t.split("</tbody>").next());
+                let body = body.unwrap_or_default();
+                assert_eq!(body.matches("<tr").count(), lines.len(), "{name}: {anchor}");
+                for line in lines {
+                    let word = |key: &str| line[key].as_str().expect("a word").to_owned();
+                    let told = body.split("<tr").skip(1).any(|tr| {
+                        plain(tr).contains(&word("cause"))
+                            && tr.contains(&format!("</span>{}</th>", word("place")))
+                            && tr.contains(&format!("<td>{}</td>", word("side")))
+                            && tr.contains(&format!("data-value=\"{}\"", line["lo_ns"]))
+                    });
+                    assert!(told, "{name}: {anchor} lacks {line}");
+                }
+                seen += 1;
+            }
+            assert!(seen > 0, "{name}");
+        }
     }
 }
 

@@ -114,6 +114,54 @@ fn any_number_of_threads_gives_the_same_bytes() {
     }
 }
 
+/// What a page's address can name, but for what is of the page itself.
+fn names(page: &Page) -> BTreeSet<String> {
+    let ids = page.words.split(" id=\"").skip(1);
+    let ids = ids.map(|id| id.split('"').next().unwrap_or_default().to_owned());
+    ids.filter(|id| !id.ends_with("-title")).collect()
+}
+
+#[test]
+fn what_a_link_names_is_the_same_thing_in_a_page_that_shows_other_things_too() {
+    let (_, captures) = lab()
+        .into_iter()
+        .find(|(n, _)| n == "packet-loss")
+        .expect("a case");
+    let all = names(&report(&captures));
+    for name in ["finding-network-loss", "operation-nfs3-READ", "captures"] {
+        assert!(all.contains(name), "{name} is not in {all:?}");
+    }
+    for kind in ["connection-10.", "call-", "capture-", "file-"] {
+        assert!(all.iter().any(|id| id.starts_with(kind)), "{kind}: {all:?}");
+    }
+    // A connection that is not shown in full is a row.
+    let fewer = Page::new(said(
+        &["report", "-o", "-", "--connections", "1"],
+        &captures,
+    ));
+    assert_eq!(names(&fewer), all);
+    // Nor does it matter which capture was given first.
+    let swapped: Vec<_> = captures.iter().rev().cloned().collect();
+    let swapped = names(&report(&swapped));
+    assert_eq!(swapped, all);
+}
+
+#[test]
+fn the_contents_are_questions_that_the_sections_answer_in_their_order() {
+    for (name, captures) in lab().into_iter().take(8) {
+        let page = report(&captures);
+        let contents =
+            between(&page.words, "<nav class=\"questions\"", "</nav>").expect("contents");
+        let entries = contents.split(" href=\"#").skip(1);
+        let entries: Vec<&str> = entries.filter_map(|e| e.split('"').next()).collect();
+        let sections = page.words.split("<section id=\"").skip(1);
+        let sections: Vec<&str> = sections.filter_map(|s| s.split('"').next()).collect();
+        assert_eq!(sections.first(), Some(&"verdict"), "{name}");
+        assert_eq!(entries, sections[1..], "{name}");
+        assert_eq!(contents.matches("?</a>").count(), entries.len(), "{name}");
+    }
+}
+
 #[test]
 fn a_page_is_in_order_for_those_who_do_not_see_it() {
     for (name, captures) in lab().into_iter().take(8) {

@@ -231,6 +231,30 @@ fn each_segment_is_shown_as_what_it_was() {
 }
 
 #[test]
+fn what_is_sent_again_tells_when_it_had_been_sent_unless_the_capture_lacks_that() {
+    let mut t = Script::new();
+    t.open();
+    t.wait(MS).c(1, 1, &[0; 100]);
+    t.wait(MS).c(101, 1, &[0; 100]);
+    let lost = t.segments.len() as u32;
+    t.wait(MS).c(201, 1, &[0; 100]);
+    t.wait(MS).s(1, 101, b"");
+    // It is lost again, and then sent in one piece with what is behind it.
+    t.wait(300 * MS).c(101, 1, &[0; 100]);
+    let again = t.segments.len() as u32;
+    t.wait(600 * MS).c(101, 1, &[0; 200]);
+    t.wait(MS).s(1, 301, b"");
+    let [(_, plot)] = &pictures(&t, 64)[..] else {
+        panic!("one connection");
+    };
+    let segments = plot.directions[0].segments.points.iter();
+    let before: Vec<Option<u32>> = segments
+        .map(|s| s.before.map(|mark| mark.packet.frame))
+        .collect();
+    assert_eq!(before, [None, None, None, Some(lost), Some(again)]);
+}
+
+#[test]
 fn what_is_sent_again_and_closed_windows_survive_any_thinning() {
     let mut t = Script::new();
     t.open();
@@ -256,7 +280,13 @@ fn what_is_sent_again_and_closed_windows_survive_any_thinning() {
     assert!(there.segments.points.len() <= 64 && there.segments.seen == 2_004);
     let frames = there.segments.points.iter();
     let frames = frames.filter(|s| s.kind == SegmentKind::Retransmission);
-    assert_eq!(frames.map(|s| s.packet.frame).collect::<Vec<_>>(), again);
+    assert_eq!(
+        frames.clone().map(|s| s.packet.frame).collect::<Vec<_>>(),
+        again
+    );
+    let before = frames.map(|s| s.before.map(|mark| mark.packet.frame + 1));
+    let expected = again.iter().copied().map(Some);
+    assert_eq!(before.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
     assert_eq!((there.retransmissions, there.retransmissions_kept), (4, 4));
     let frames = there.flight.points.iter().filter(|f| f.window == Some(0));
     assert_eq!(frames.map(|f| f.packet.frame).collect::<Vec<_>>(), closed);

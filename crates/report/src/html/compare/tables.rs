@@ -1,6 +1,6 @@
 //! What changed, as tables: causes with bars, operations and metrics with their intervals.
 
-use super::{Charted, name};
+use super::{Charted, anchor, name};
 use crate::compare::number;
 use crate::compare_text::{CAUSES, chance, factor, mean, ms, named, range, shown, signed, told};
 use crate::html::operations::{more, short};
@@ -131,12 +131,10 @@ pub(super) fn operations(c: &Comparison, charted: &[Charted<'_>]) -> Option<Mark
     };
     let rows = html! {
         @for (row, o) in c.ops.iter().enumerate().take(ROWS) {
-            tr {
+            @let anchor = anchor(o);
+            tr id=[(!charted.iter().any(|c| c.row == row)).then_some(&anchor)] {
                 @let name = format!("{} {}", o.protocol.name(), short(&name(o)));
-                th scope="row" {
-                    @if let Some(place) = charted.iter().position(|c| c.row == row) { a href={ "#operation-" (place) } { (name) } }
-                    @else { (name) }
-                }
+                th scope="row" { a href={ "#" (anchor) } { (name) } }
                 (times(o))
             }
         }

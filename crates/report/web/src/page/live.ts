@@ -62,12 +62,14 @@ onTheme(() => {
 });
 
 let printing = false;
+let placed = () => {};
 let opened: HTMLDetailsElement[] = [];
 
 // What is folded on the screen would be lost on paper.
 function beforePrint(): void {
   if (printing) return;
   printing = true;
+  placed();
   opened = all<HTMLDetailsElement>("details:not([open])");
   for (const details of opened) details.open = true;
   setPrinting(true);
@@ -82,7 +84,9 @@ function afterPrint(): void {
   for (const figure of figures.values()) if (figure.drawing) show(figure, widthOf(figure));
 }
 
-export function watchPrinting(): void {
+/** `place` puts what is drawn into the page, if it is not there yet. */
+export function watchPrinting(place: () => void): void {
+  placed = place;
   addEventListener("beforeprint", beforePrint);
   addEventListener("afterprint", afterPrint);
   matchMedia("print").addEventListener("change", (event) => (event.matches ? beforePrint() : afterPrint()));

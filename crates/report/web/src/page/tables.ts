@@ -69,6 +69,10 @@ export function foldedTables(): void {
       more.textContent = folded ? `Show all ${count} rows` : `Show ${ROWS} rows`;
       more.setAttribute("aria-expanded", String(!folded));
     }, { class: "unfold", "aria-expanded": "false" });
+    // A link leads to a row that is folded.
+    table.addEventListener("reveal", ({ target }) => {
+      if (target instanceof HTMLElement && target.offsetParent === null && table.classList.contains("folded")) more.click();
+    });
     (table.closest(".scroll") ?? table).after(more);
   }
 }
@@ -92,17 +96,29 @@ function filter(name: string, items: HTMLElement[]): HTMLElement {
   const id = `filter-${fields}`;
   const field = el("input", { type: "search", id, autocomplete: "off", spellcheck: "false", placeholder: "words" });
   const count = el("span", { class: "count" }, `${items.length}`);
-  const texts = items.map((item) => (item.textContent ?? "").toLowerCase());
-  field.addEventListener("input", () => {
+  let texts: string[] | undefined;
+  const line = el("p", { class: "filter" }, el("label", { for: id }, `Filter ${name}`), field, count);
+  const apply = () => {
+    texts ??= items.map((item) => (item.textContent ?? "").toLowerCase());
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     items.forEach((item, at) => {
-      item.hidden = !words.every((word) => texts[at]?.includes(word));
+      item.hidden = !words.every((word) => texts?.[at]?.includes(word));
       if (!item.hidden) shown += 1;
     });
     items[0]?.closest("table")?.classList.toggle("searched", words.length > 0);
+    line.classList.toggle("active", words.length > 0);
     count.textContent = words.length ? `${shown} of ${items.length}` : `${items.length}`;
     announce(`${plural(shown, "row")} of ${items.length} shown`);
-  });
-  return el("p", { class: "filter" }, el("label", { for: id }, `Filter ${name}`), field, count);
+  };
+  field.addEventListener("input", apply);
+  // A link leads to what is filtered away.
+  for (const item of items) {
+    item.addEventListener("reveal", () => {
+      if (!item.hidden) return;
+      field.value = "";
+      apply();
+    });
+  }
+  return line;
 }
