@@ -22,7 +22,7 @@ use model::{
 
 mod trouble;
 
-pub use trouble::{BURST_NS, Trouble, Troubles};
+pub use trouble::{BURST_NS, Holes, Trouble, Troubles};
 
 /// An operation's response times.
 #[derive(Clone, Debug, Default)]
@@ -137,7 +137,7 @@ pub struct CaptureFacts {
     /// The first packets at which a gap showed.
     pub gaps: Vec<PacketRef>,
     /// When gaps showed, by connection; in the order of time.
-    holes: HashMap<ConnectionId, Vec<Time>, foldhash::fast::FixedState>,
+    pub holes: Holes,
     pub first: Option<Time>,
     pub last: Option<Time>,
     /// Calls that still waited at the end, and the longest of these waits in nanoseconds.
@@ -466,19 +466,7 @@ impl CaptureFacts {
         if self.gaps.len() < 8 {
             self.gaps.push(at.packet);
         }
-        if self.holes.len() < limits::TROUBLED_CONNECTIONS || self.holes.contains_key(&connection) {
-            let holes = self.holes.entry(connection).or_default();
-            if holes.len() < limits::EPISODES {
-                holes.push(at.time);
-            }
-        }
-    }
-
-    /// Whether bytes of this connection are missing from the capture between these moments.
-    #[must_use]
-    pub fn lacks(&self, connection: ConnectionId, from: Time, to: Time) -> bool {
-        let holes = self.holes.get(&connection);
-        holes.is_some_and(|holes| holes.iter().any(|at| *at >= from && *at <= to))
+        self.holes.add(connection, at.time);
     }
 
     /// How much of a wait for this server lies in silences that were stalls.

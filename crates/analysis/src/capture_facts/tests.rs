@@ -74,3 +74,29 @@ fn a_busy_connection_keeps_what_calls_of_seconds_ago_are_held_against() {
     assert!(each.iter().sum::<usize>() <= limits::TROUBLES, "{each:?}");
     assert!(each.iter().all(|n| *n >= limits::EPISODES), "{each:?}");
 }
+
+#[test]
+fn a_capture_that_lacks_much_is_known_to_lack_what_came_last() {
+    let mut facts = CaptureFacts::default();
+    let at = |n: i64| Mark {
+        time: Time(n * 1_000_000),
+        packet: PacketRef { file: 0, frame: 1 },
+    };
+    let id = ConnectionId(7);
+    for n in 0..2 * limits::BUSY_EPISODES as i64 {
+        facts.gap(at(n), id);
+    }
+    let last = at(2 * limits::BUSY_EPISODES as i64 - 1).time;
+    assert!(facts.holes.lie_within(id, last, last + 1));
+    assert!(
+        facts
+            .holes
+            .lie_within(id, last + -10_500_000, last + -9_500_000)
+    );
+    assert!(!facts.holes.lie_within(id, last + 1, last + 1_000_000));
+    assert!(
+        !facts.holes.lie_within(id, last + -900_000, last + -100_000),
+        "between two"
+    );
+    assert!(!facts.holes.lie_within(ConnectionId(8), Time(0), last));
+}

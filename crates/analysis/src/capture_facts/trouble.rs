@@ -1,5 +1,6 @@
-//! What connections went through, as stretches of time that calls are held against: remembered for as long as a call may
-//! come that overlaps them, and where there are too many of all connections, the last of each.
+//! What connections went through, as stretches of time that calls are held against, and when they showed that the capture
+//! lacks bytes: remembered for as long as a call may come that overlaps them, and where there are too many of all
+//! connections, the last of each.
 
 use hashbrown::HashMap;
 use model::{ConnectionId, Direction, EpisodeKind, Mark, Time, limits};
@@ -66,18 +67,80 @@ impl Trouble {
 /// What a sender sends between two stretches in which a window holds it up takes no longer.
 pub const BURST_NS: i64 = 2_000_000;
 
-/// By connection, in the order in which they were over.
-#[derive(Default)]
-pub struct Troubles {
-    lists: HashMap<ConnectionId, VecDeque<Trouble>, foldhash::fast::FixedState>,
+/// What is remembered by connection, in the order in which it was told.
+struct Lists<T> {
+    lists: HashMap<ConnectionId, VecDeque<T>, foldhash::fast::FixedState>,
     /// In all lists.
     remembered: usize,
 }
 
+impl<T> Default for Lists<T> {
+    fn default() -> Lists<T> {
+        Lists {
+            lists: HashMap::default(),
+            remembered: 0,
+        }
+    }
+}
+
+impl<T> Lists<T> {
+    fn of(&mut self, connection: ConnectionId) -> &mut VecDeque<T> {
+        self.lists.entry(connection).or_default()
+    }
+
+    fn push(&mut self, connection: ConnectionId, one: T) {
+        self.remembered += 1;
+        let most = match self.remembered > limits::TROUBLES {
+            true => limits::EPISODES,
+            false => limits::BUSY_EPISODES,
+        };
+        let list = self.of(connection);
+        list.push_back(one);
+        let over = list.len().saturating_sub(most);
+        list.drain(..over);
+        self.remembered -= over;
+    }
+
+    /// Forgets connections of which nothing was told lately, where there are too many.
+    fn forget(&mut self, is_late: impl Fn(&T) -> bool) {
+        if self.lists.len() <= limits::TROUBLED_CONNECTIONS {
+            return;
+        }
+        self.lists
+            .retain(|_, list| list.back().is_some_and(&is_late));
+        self.remembered = self.lists.values().map(VecDeque::len).sum();
+    }
+}
+
+/// Moments at which packets showed that bytes are missing from the capture.
+#[derive(Default)]
+pub struct Holes(Lists<Time>);
+
+impl Holes {
+    pub(super) fn add(&mut self, connection: ConnectionId, at: Time) {
+        self.0.push(connection, at);
+    }
+
+    pub(crate) fn forget_before(&mut self, time: Time) {
+        self.0.forget(|at| *at >= time);
+    }
+
+    /// Whether bytes of this connection are missing from the capture between these moments, which are not long ago.
+    #[must_use]
+    pub fn lie_within(&self, connection: ConnectionId, from: Time, to: Time) -> bool {
+        let all = self.0.lists.get(&connection).into_iter().flatten();
+        all.rev().take_while(|at| **at >= from).any(|at| *at <= to)
+    }
+}
+
+/// Stretches of trouble, in the order in which they were over.
+#[derive(Default)]
+pub struct Troubles(Lists<Trouble>);
+
 impl Troubles {
     /// Takes in a stretch that is over; whether it is one with the last.
     pub(super) fn add(&mut self, connection: ConnectionId, mut trouble: Trouble) -> bool {
-        let list = self.lists.entry(connection).or_default();
+        let list = self.0.of(connection);
         if list.back_mut().is_some_and(|last| last.joins(&trouble)) {
             return true;
         }
@@ -88,36 +151,23 @@ impl Troubles {
         for before in list.iter_mut().rev().take_while(later) {
             before.since = trouble.since;
         }
-        list.push_back(trouble);
-        self.remembered += 1;
-        let most = match self.remembered > limits::TROUBLES {
-            true => limits::EPISODES,
-            false => limits::BUSY_EPISODES,
-        };
-        let over = list.len().saturating_sub(most);
-        self.remembered -= list.drain(..over).len();
+        self.0.push(connection, trouble);
         false
     }
 
-    /// Forgets those of connections that went through nothing since, where there are too many of these.
     pub(crate) fn forget_before(&mut self, time: Time) {
-        if self.lists.len() <= limits::TROUBLED_CONNECTIONS {
-            return;
-        }
-        self.lists
-            .retain(|_, list| list.back().is_some_and(|t| t.last >= time));
-        self.remembered = self.lists.values().map(VecDeque::len).sum();
+        self.0.forget(|t| t.last >= time);
     }
 
     /// All that is remembered of a connection.
     pub fn of(&self, connection: ConnectionId) -> impl Iterator<Item = &Trouble> {
-        self.lists.get(&connection).into_iter().flatten()
+        self.0.lists.get(&connection).into_iter().flatten()
     }
 
     /// Whether a connection went through nothing that is remembered.
     #[must_use]
     pub fn is_quiet(&self, connection: ConnectionId) -> bool {
-        !self.lists.contains_key(&connection)
+        !self.0.lists.contains_key(&connection)
     }
 
     /// What a connection went through that overlaps a stretch of time: searched once, whatever it is cloned for.
@@ -127,7 +177,7 @@ impl Troubles {
         from: Time,
         to: Time,
     ) -> impl DoubleEndedIterator<Item = &Trouble> + Clone {
-        let list = self.lists.get(&connection);
+        let list = self.0.lists.get(&connection);
         let near = list.map_or_else(vec_deque::Iter::default, |list| {
             let begin = list.partition_point(|t| t.until < from);
             // As many are looked at as there are in it, mostly none.

@@ -198,7 +198,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         one.held = held_up(near, &times);
     }
     // Databases' calls are told apart by their order alone.
-    if b.work != 0 && facts.lacks(b.connection, from, to) {
+    if b.work != 0 && facts.holes.lie_within(b.connection, from, to) {
         one.lost = Lost::Hidden;
     }
     if !resent {

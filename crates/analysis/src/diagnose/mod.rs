@@ -31,6 +31,9 @@ use std::sync::Arc;
 use trace::Application;
 use trace::host::Host;
 
+/// Connections that went through something since are not forgotten.
+const LATELY_NS: i64 = 60_000_000_000;
+
 /// Matched calls that decide which capture is the client's, when nobody said.
 const DECIDING_CALLS: usize = 200;
 
@@ -421,9 +424,9 @@ impl Diagnoser {
     pub fn reached(&mut self, which: usize, now: Time) {
         self.reached[which] = self.reached[which].max(now);
         self.first[which].get_or_insert(now);
-        self.captures[which]
-            .troubles
-            .forget_before(now + -60_000_000_000);
+        let facts = &mut self.captures[which];
+        facts.troubles.forget_before(now + -LATELY_NS);
+        facts.holes.forget_before(now + -LATELY_NS);
         if self.captures.len() == 1 {
             self.alone.settle(&self.captures[0], Some(now));
             return;
