@@ -6,11 +6,20 @@ use analysis::results::Diagnosis;
 use maud::{Markup, html};
 
 pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
+    under(d, |title| html! { h2 #ledger-title { (title) } })
+}
+
+/// That of what lies beneath a server, within its section.
+pub(super) fn beneath(d: &Diagnosis) -> Option<Markup> {
+    under(d, |title| html! { h3 { (title) } })
+}
+
+fn under(d: &Diagnosis, heading: fn(&str) -> Markup) -> Option<Markup> {
     let held = held_up(d)?;
     let (heads, rows) = held.rows.split_first()?;
     let numbers = heads.get(1..).unwrap_or_default();
     Some(html! {
-        h2 #ledger-title { (held.title) }
+        (heading(&held.title))
         (scroll(&format!("Sides and causes: {}", held.title), &html! {
             table.parts {
                 caption.hidden { "What is certain of each side and cause, and what is at most theirs" }

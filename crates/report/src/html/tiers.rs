@@ -12,7 +12,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     Some(html! {
         @for tier in &d.tiers {
             @for sentence in tiers::said(tier) { p { (sentence) } }
-            @if let Some(table) = tier.below.as_ref().and_then(|d| held::section(d)) { (table) }
+            @if let Some(table) = tier.below.as_ref().and_then(|d| held::beneath(d)) { (table) }
         }
     })
 }
