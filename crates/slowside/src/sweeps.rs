@@ -34,11 +34,29 @@ impl Sweeps {
     /// Leaves in a batch the packets up to the first sweep that is due; gives up to when that looks, and the packets
     /// behind it.
     pub(crate) fn split(&mut self, batch: &mut Batch) -> Option<(Time, Batch)> {
+        let last = self.last;
+        let before = |last, i: usize| match i.checked_sub(1) {
+            Some(i) => batch.packets.get(i).map(|p| p.time),
+            None => last,
+        };
         let mut due = None;
-        let behind = batch.packets.iter().position(|p| {
+        let behind = batch.packets.iter().enumerate().position(|(i, p)| {
+            // Within that time of the last sweep none is due, so that most packets are not looked at further.
+            let is_near = |swept| (p.time - swept).saturating_abs() < APART_NS;
+            if self.swept.is_some_and(is_near) {
+                return false;
+            }
+            self.last = before(self.last, i);
             due = self.reach(p.time);
             due.is_some()
-        })?;
+        });
+        let Some(behind) = behind else {
+            if let Some((i, p)) = batch.packets.iter().enumerate().next_back() {
+                let last = before(last, i).unwrap_or(p.time);
+                (self.last, self.reached) = (Some(p.time), Some(last.min(p.time)));
+            }
+            return None;
+        };
         let mut rest = Batch::default();
         for p in batch.packets.drain(behind + 1..).collect::<Vec<_>>() {
             let start = rest.bytes.len() as u32;
@@ -58,6 +76,7 @@ impl Sweeps {
 mod tests {
     use super::*;
     use model::{LinkType, PacketRef};
+    use proptest::prelude::*;
 
     fn sweeps(seconds: &[i64]) -> Vec<Option<i64>> {
         let mut sweeps = Sweeps::default();
@@ -82,44 +101,66 @@ mod tests {
         assert_eq!(sweeps(&[0, 1, 9_999, 2, 3]), [None; 5]);
     }
 
-    #[test]
-    fn a_batch_is_split_behind_the_packet_that_a_sweep_follows() {
-        let packet = |second: u32| Packet {
-            time: Time(i64::from(second) * 1_000_000_000),
-            order: second.into(),
+    fn batch(seconds: &[i64]) -> Batch {
+        let packet = |(i, s): (usize, &i64)| Packet {
+            time: Time(s * 1_000_000_000),
+            order: i as u64,
             at: PacketRef {
                 file: 0,
-                frame: second + 1,
+                frame: i as u32 + 1,
             },
             link_type: LinkType(1),
-            start: second * 10 + 3,
+            start: i as u32 * 10 + 3,
             captured: 4,
             length: 4,
         };
-        let whole = Batch {
-            bytes: (0..=255).collect(),
-            packets: (0..25).map(packet).collect(),
-        };
-        let mut sweeps = Sweeps::default();
-        let mut left = whole.clone();
-        let mut seen = Vec::new();
-        let mut due = Vec::new();
-        loop {
-            let split = sweeps.split(&mut left);
-            seen.extend(
-                left.packets
-                    .iter()
-                    .map(|p| (p.order, left.bytes_of(p).to_vec())),
-            );
-            let Some((time, rest)) = split else { break };
-            due.push(time.0 / 1_000_000_000);
-            left = rest;
+        Batch {
+            bytes: (0..=255).cycle().take(seconds.len() * 10).collect(),
+            packets: seconds.iter().enumerate().map(packet).collect(),
         }
-        let all = whole
-            .packets
-            .iter()
-            .map(|p| (p.order, whole.bytes_of(p).to_vec()));
-        assert_eq!(seen, all.collect::<Vec<_>>());
-        assert_eq!(due, [10, 20]);
+    }
+
+    proptest! {
+        #[test]
+        fn batches_are_split_where_packets_alone_say_whatever_they_hold(
+            steps in prop::collection::vec((-3..12i64, 0..20u8), 0..60),
+            each in 1..20usize,
+        ) {
+            let mut now = 100;
+            let seconds: Vec<i64> = steps
+                .iter()
+                .map(|(step, far)| {
+                    now += step;
+                    // Now and then a time that is wrong.
+                    now + if *far == 0 { 5_000 } else { 0 }
+                })
+                .collect();
+            let due: Vec<(usize, i64)> = sweeps(&seconds)
+                .into_iter()
+                .enumerate()
+                .filter_map(|(i, due)| Some((i, due?)))
+                .collect();
+            let mut sweeps = Sweeps::default();
+            let mut found = Vec::new();
+            let mut seen = 0;
+            for part in seconds.chunks(each) {
+                let whole = batch(part);
+                let mut left = whole.clone();
+                let mut bytes = Vec::new();
+                loop {
+                    let split = sweeps.split(&mut left);
+                    seen += left.packets.len();
+                    bytes.extend(left.packets.iter().map(|p| left.bytes_of(p).to_vec()));
+                    let Some((time, rest)) = split else { break };
+                    found.push((seen - 1, time.0 / 1_000_000_000));
+                    left = rest;
+                }
+                let all: Vec<_> = whole.packets.iter().map(|p| whole.bytes_of(p).to_vec()).collect();
+                prop_assert_eq!(bytes, all);
+            }
+            prop_assert_eq!(found, due);
+            let last = seconds.iter().rev().take(2).min().copied();
+            prop_assert_eq!(sweeps.end().map(|t| t.0 / 1_000_000_000), last);
+        }
     }
 }
