@@ -37,9 +37,11 @@ fn address(address: IpAddr) -> u64 {
 /// than the question went to: DHCP, NetBIOS names, mDNS, LLMNR. One thread owns all of them.
 const ASKED_OF_EVERYBODY: [u16; 7] = [67, 68, 137, 546, 547, 5353, 5355];
 
-/// Ports of TCP whose connections have nothing in common, however many there are between two hosts: of databases, which
-/// two hosts have thousands of. Calls of RPC are sent again on another connection, and so are owned by hosts.
-const CONNECTIONS_ALONE: [u16; 4] = [1433, 1521, 3306, 5432];
+/// Whether connections to a port of TCP have nothing in common, however many there are between two hosts: those of
+/// databases are thousands. Calls of RPC are sent again on another connection, and so are owned by hosts.
+const fn is_alone(port: u16) -> bool {
+    matches!(port, 1433 | 1521 | 3306 | 5432)
+}
 
 /// `flow_hash` and `owner_hash` of a segment.
 #[inline]
@@ -47,12 +49,12 @@ pub(super) fn hashes(a: Endpoint, b: Endpoint, transport: Transport) -> (u64, u6
     let (address_a, address_b) = (address(a.address), address(b.address));
     let endpoint = |address: u64, port: u16| fold(address ^ u64::from(port), K[2]);
     let flow = endpoint(address_a, a.port).wrapping_add(endpoint(address_b, b.port));
-    let either = |ports: &[u16]| ports.contains(&a.port) || ports.contains(&b.port);
+    let everybody = |port| ASKED_OF_EVERYBODY.contains(&port);
     let pair = address_a.wrapping_add(address_b);
     let (transport, owner) = match transport {
-        Transport::Tcp if either(&CONNECTIONS_ALONE) => (6, flow),
+        Transport::Tcp if is_alone(a.port) || is_alone(b.port) => (6, flow),
         Transport::Tcp => (6, pair),
-        Transport::Udp if either(&ASKED_OF_EVERYBODY) => (17, 0),
+        Transport::Udp if everybody(a.port) || everybody(b.port) => (17, 0),
         Transport::Udp => (17, pair),
     };
     (fold(flow ^ transport, K[3]), fold(owner, K[3]))
