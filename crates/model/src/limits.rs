@@ -210,10 +210,13 @@ pub const LOGON_FAILURES: usize = 256;
 /// least that there are.
 pub const LOGON_USERS: usize = 65_536;
 
-/// Episodes remembered per connection, and of one that is busy while all connections have no more than [`TROUBLES`]: a call
-/// is held against them seconds after it was answered.
+/// Episodes remembered per connection, where all connections have more than [`TROUBLES`].
 pub const EPISODES: usize = 512;
+
+/// The same where they have not: of a busy one a call is held against them seconds after it was answered.
 pub const BUSY_EPISODES: usize = 16_384;
+
+/// Episodes of all connections of a capture, of some 150 bytes each.
 pub const TROUBLES: usize = 131_072;
 
 /// Connections of two captures whose turns are summed apart; beyond that they are judged and

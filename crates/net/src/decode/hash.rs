@@ -1,4 +1,4 @@
-//! Hashes of a flow and of a pair of addresses, the same for both directions and in every run.
+//! Hashes of a flow, and of what decides who owns it, the same for both directions and in every run.
 //!
 //! They decide which thread owns a packet and where a connection stands in its table, so they must
 //! not vary between runs and must spread addresses and ports that differ in a few low bits. Each end

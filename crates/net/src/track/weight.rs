@@ -1,4 +1,4 @@
-//! What connections take up in memory, by partition: which connections share one follows from their hosts
+//! What connections take up in memory, by partition: which connections share one follows from their ends
 //! alone, so what is forgotten where memory is full does not depend on how many threads there are.
 //!
 //! A connection is weighed by what came for it, and never by whether it is packed, which differs between
@@ -8,7 +8,7 @@ use super::{Tracker, Wanted};
 use crate::{Handler, Kept, Segment};
 use model::{Close, ConnectionId, Time};
 
-/// So many of the bits by which a pair of hosts is known say its partition.
+/// So many bits of what decides which thread owns a connection say its partition.
 const BITS: u32 = 6;
 pub const PARTITIONS: usize = 1 << BITS;
 
