@@ -78,7 +78,8 @@
 //!
 //! Memory has a bound: 256 values of an attribute, 64 blocks of each, and in each one number and
 //! one for each account (1.2 MB per attribute with eight accounts, where there are that many values
-//! and all last); 4,096 stretches of 32 bytes for each account.
+//! and all last); 1,024 cells alike for each set of attributes that calls have together, which are
+//! few; 4,096 stretches of 32 bytes for each account.
 
 mod course;
 mod period;
@@ -186,10 +187,10 @@ pub struct Concentration {
     accounts: usize,
     clock: Clock,
     calls: u64,
-    whole: Course,
-    values: [Values; By::Time as usize],
-    /// The whole by which attributes calls have (a bit for each), in blocks.
+    /// All calls, by which attributes they have (a bit for each).
     having: Vec<(u16, Course)>,
+    /// In blocks, as a value's own course is.
+    values: [Values; By::Time as usize],
     stretches: Vec<Stretches>,
     /// Of the call that is counted.
     costs: Vec<Cost>,
@@ -202,9 +203,8 @@ impl Concentration {
             accounts,
             clock: Clock::default(),
             calls: 0,
-            whole: Course::default(),
-            values: Default::default(),
             having: Vec::new(),
+            values: Default::default(),
             stretches: vec![Stretches::default(); accounts],
             costs: Vec::new(),
         }
@@ -215,13 +215,12 @@ impl Concentration {
         let mut cell = self.clock.cell(charge.at_ns);
         while cell >= CELLS {
             self.clock.double();
-            self.whole.halve(self.accounts);
-            self.values
-                .iter_mut()
-                .for_each(|values| values.halve(self.accounts));
             self.having
                 .iter_mut()
                 .for_each(|(_, course)| course.halve(self.accounts));
+            self.values
+                .iter_mut()
+                .for_each(|values| values.halve(self.accounts));
             cell = self.clock.cell(charge.at_ns);
         }
         self.calls += 1;
@@ -231,7 +230,6 @@ impl Concentration {
             let ns = cost_ns.max(0).unsigned_abs();
             costs.push(Cost { account, ns });
         }
-        self.whole.add(cell, self.accounts, &costs);
         let weight = costs
             .iter()
             .fold(0, |sum: u64, cost| sum.saturating_add(cost.ns));
@@ -250,9 +248,7 @@ impl Concentration {
                 self.having.push((has, Course::default()));
                 self.having.len() - 1
             });
-        self.having[having]
-            .1
-            .add(cell / BLOCK, self.accounts, &costs);
+        self.having[having].1.add(cell, self.accounts, &costs);
         let end_ns = charge.at_ns.saturating_add(charge.response_ns.max(0));
         for cost in &costs {
             if let Some(stretches) = self.stretches.get_mut(cost.account) {
@@ -265,7 +261,7 @@ impl Concentration {
     /// Where the cost of these accounts together concentrates: attributes first, the sharpest
     /// before the others, then time. Empty when it does not, or not beyond chance.
     pub fn finish(&self, accounts: &[usize]) -> Vec<Place> {
-        let cells: Vec<Cell> = self.whole.of(self.accounts, accounts).collect();
+        let cells = self.having(|_| true, accounts);
         let whole = Cell::sum(&cells);
         if whole.cost_ns == 0 || whole.calls < 2 * LEAST_CALLS {
             return Vec::new();
@@ -275,6 +271,20 @@ impl Concentration {
         times.retain(|time| !is_pace(time, &places));
         places.extend(times);
         places
+    }
+
+    /// The calls that have such attributes together, cell by cell.
+    fn having(&self, has: impl Fn(u16) -> bool, accounts: &[usize]) -> Vec<Cell> {
+        let mut sums = Vec::new();
+        for (_, course) in self.having.iter().filter(|(having, _)| has(*having)) {
+            for (at, cell) in course.of(self.accounts, accounts).enumerate() {
+                match sums.get_mut(at) {
+                    Some(sum) => *sum = cell.with(*sum),
+                    None => sums.push(cell),
+                }
+            }
+        }
+        sums
     }
 
     fn who(&self, cells: &[Cell], whole: Cell, accounts: &[usize]) -> Vec<Place> {
@@ -295,12 +305,9 @@ impl Concentration {
             .iter()
             .zip(&self.values)
             .filter_map(|(by, values)| {
-                let having = self
-                    .having
-                    .iter()
-                    .filter(|(has, _)| has & 1 << *by as usize != 0);
-                let all = having.map(|(_, course)| course);
-                blocks.set(*by, all, &values.sorted(), |course| {
+                let all = self.having(|has| has & 1 << *by as usize != 0, accounts);
+                let all: Vec<Cell> = all.chunks(BLOCK).map(Cell::sum).collect();
+                blocks.set(*by, &all, &values.sorted(), |course| {
                     course.of(self.accounts, accounts).collect()
                 })
             });

@@ -81,12 +81,12 @@ impl Blocks {
     }
 
     /// The smallest set of values that holds most of the cost, if there is one that is beyond
-    /// chance: `all` are the calls that have the attribute, `told` the course of the cost asked
-    /// for.
-    pub(crate) fn set<'a>(
+    /// chance: `all` are the calls that have the attribute, in a value's blocks, `told` the course
+    /// of the cost asked for.
+    pub(crate) fn set(
         &self,
         by: By,
-        all: impl Iterator<Item = &'a Course>,
+        all: &[Cell],
         values: &[(u64, &Course)],
         told: impl Fn(&Course) -> Vec<Cell>,
     ) -> Option<Set> {
@@ -100,13 +100,7 @@ impl Blocks {
             })
             .filter(|(_, _, sum)| sum.share_of(whole) >= MEMBER_SHARE)
             .collect();
-        let all = all.fold(vec![Cell::default(); self.cells.len()], |all, course| {
-            let course = self.of(&told(course));
-            all.iter()
-                .zip(&course)
-                .map(|(all, cell)| all.with(*cell))
-                .collect()
-        });
+        let all = self.of(all);
         let mut rest = all.clone();
         let mut members = Vec::new();
         loop {
