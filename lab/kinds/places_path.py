@@ -2,6 +2,7 @@
 
 import os
 
+from kit import expect
 from kit.kinds import kind
 from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
 
@@ -41,6 +42,28 @@ def tapped(case, fault, ms, instead, at, device="eth0"):
     if fault == "path" and (instead, at) in (("server", SERVER_SIDE), ("client", CLIENT_SIDE)):
         # The long part lies beyond the tap: handshakes bound it, calls do not show it.
         may_be_left_open(told, *(["none"] if instead == "client" else []))
+    return told
+
+
+@kind("field-three-points", "captures at both ends and at the router between them: which half of the path takes long", field_case="K33",
+      mild=dict(**MILD, at=SERVER_SIDE, translated=True), harsh=dict(fault="path", ms=30, at=CLIENT_SIDE, translated=False),
+      healthy=dict(**HEALTHY, at=CLIENT_SIDE, translated=False),
+      draw=lambda d: dict(**fault_drawn(d), at=d.choice([CLIENT_SIDE, SERVER_SIDE]), translated=d.choice([False, True])))
+def three_points(case, fault, ms, at, translated):
+    rows, served, path_ms = traffic(case, fault, ms, bench=dict(routed=True), capture=dict(middle=True), at=at,
+                                    before=(lambda bench: bench.translate()) if translated else None)
+    told = expected(fault, rows, served, path_ms)
+    # What passes besides the wire's delay is a router's and two hosts' work.
+    work_ns = 1.5e6
+    delays_ns = [path_ms * 1e6, 0] if at == CLIENT_SIDE else [0, path_ms * 1e6]
+    hops = {f"hops[{i}].mean_ns": {"between": [delay, 1.1 * delay + work_ns]} for i, delay in enumerate(delays_ns)}
+    slow = [r"lie between client\.pcap\S* and middle\.pcap", r"lie between middle\.pcap\S* and server\.pcap"][at]
+    checks = dict(side=told.side, json=hops, **(dict(first=[slow]) if told.side == ["network"] else {}))
+    told.runs = [
+        expect.run("the three as they come", "diagnose", ["server.pcap", "middle.pcap", "client.pcap"], **checks),
+        expect.run("said which is which", "diagnose",
+                   ["--client", "client.pcap", "--server", "server.pcap", "--between", "middle.pcap"], **checks),
+    ]
     return told
 
 

@@ -24,6 +24,7 @@ pub mod findings;
 pub mod group;
 pub mod half;
 pub mod health;
+pub mod hops;
 pub mod hosts;
 pub mod info;
 pub mod intervals;

@@ -24,6 +24,7 @@ use crate::app::{AppFacts, ServerFacts};
 use crate::charts::Charts;
 pub use crate::files::FileResult;
 use crate::findings::Rule;
+use crate::hops::Hop;
 use crate::sql::SqlResult;
 use crate::stats::Summary;
 use crate::text::Text;
@@ -433,6 +434,8 @@ pub struct Diagnosis {
     pub hosts: Vec<HostResult>,
     /// Hosts whose own calls are part of their work for others, most time first.
     pub tiers: Vec<TierResult>,
+    /// What lies between neighbouring capture points, from the client on, where there are three or more.
+    pub hops: Vec<Hop>,
     /// Addresses of the host that each capture was taken at, as they were given, if it is asked at one and asks from
     /// another.
     pub own: [Vec<IpAddr>; 2],

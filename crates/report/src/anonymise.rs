@@ -11,6 +11,7 @@ mod live;
 mod trace;
 
 use analysis::connections::Connections;
+use analysis::hops::Hop;
 use analysis::info::InfoResult;
 use analysis::metrics::MetricsResult;
 use analysis::packets::PacketList;
@@ -226,6 +227,12 @@ impl Anonymise for Diagnosis {
             (of.tier.host, of.tier.below) = (host, below);
             of.below = of.below.take().map(|d| Box::new(d.anonymised(names)));
         }
+        let hops = std::mem::take(&mut self.hops).into_iter();
+        self.hops = hops
+            .map(|hop| Hop {
+                diagnosis: hop.diagnosis.anonymised(names),
+            })
+            .collect();
         Diagnosis {
             captures: self.captures.anonymised(names),
             findings: self.findings.anonymised(names),

@@ -13,7 +13,7 @@ pub(crate) use budget::{BudgetLine, Parts};
 
 use crate::page::{Tone, columns, prose};
 use crate::text::{bytes, grouped, overlap, quoted, rate, shell, wrap};
-use crate::{concentrated, hosts, layers, tiers};
+use crate::{concentrated, hops, hosts, layers, tiers};
 use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::format_duration;
@@ -32,6 +32,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         answer(d, zone),
         held::held_up(d).map_or_else(String::new, tables::OpTable::text),
         budget::budget(d),
+        hops::text(d),
         tiers::text(d),
         layers::text(d),
         tables::response_times(&d.ops),

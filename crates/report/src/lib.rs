@@ -16,6 +16,7 @@ mod diagnosis_json;
 mod diagnosis_text;
 mod followed;
 mod harmless;
+mod hops;
 mod hosts;
 mod html;
 mod info;

@@ -50,6 +50,8 @@ pub struct Config {
     pub server_app: Option<Arc<trace::Application>>,
     /// What tools said of the hosts, for a diagnosis.
     pub hosts: Arc<[trace::host::Host]>,
+    /// Captures from between both ends, a list of files each, in any order; for a diagnosis.
+    pub between: Vec<Vec<PathBuf>>,
 }
 
 impl Default for Config {
@@ -65,6 +67,7 @@ impl Default for Config {
             clock_offset_ns: None,
             server_app: None,
             hosts: Arc::default(),
+            between: Vec::new(),
         }
     }
 }

@@ -53,7 +53,7 @@ pub fn diagnose(
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
     let read = ReadOptions::new(app, config);
-    Ok(read.by_tiers(captures, events)?.diagnosis)
+    Ok(read.by_hops(captures, events)?.diagnosis)
 }
 
 /// The same, with what [`compare`](crate::compare()) needs of it.
@@ -241,7 +241,12 @@ impl<'a> ReadOptions<'a> {
         Ok(made.diagnosis)
     }
 
-    fn read(&self, captures: &Captures, events: &mut dyn FnMut(Event)) -> Result<Diagnosed, Error> {
+    /// As two captures, whatever they turn out to be.
+    pub(crate) fn read(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
         let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
             Captures::One(a) => (vec![a], [None, None]),
             Captures::Two(a, b) => (vec![a, b], [None, None]),

@@ -47,6 +47,8 @@ pub enum Ends {
     One,
     /// Two captures of the same connections, and their files.
     Two([Vec<PathBuf>; 2]),
+    /// Captures of the same connections at so many places, a file each.
+    Several(Vec<PathBuf>),
     /// These two files hold the same packets, and which of the others go with which nobody knows.
     Tangled([PathBuf; 2]),
 }
@@ -230,6 +232,9 @@ fn divided(files: &[PathBuf], pairs: &[[usize; 2]]) -> Ends {
         let name = |i: &usize| files.get(*i).cloned().unwrap_or_default();
         Ends::Tangled([name(i), name(j)])
     };
+    if files.len() > 2 && pairs.len() == files.len() * (files.len() - 1) / 2 {
+        return Ends::Several(files.to_vec());
+    }
     let mut sides: Vec<Option<bool>> = vec![None; files.len()];
     let mut next = Some((*i, false));
     while let Some((file, side)) = next {
@@ -292,9 +297,15 @@ mod tests {
     }
 
     #[test]
-    fn three_points_and_strangers_are_not_divided() {
+    fn three_points_are_told_and_strangers_are_not_divided() {
+        let several = ["a", "b", "c"].map(PathBuf::from).to_vec();
+        assert_eq!(
+            divide(&["a", "b", "c"], &[[0, 1], [1, 2], [0, 2]]),
+            Ends::Several(several)
+        );
         let tangled = Ends::Tangled([PathBuf::from("a"), PathBuf::from("b")]);
-        assert_eq!(divide(&["a", "b", "c"], &[[0, 1], [1, 2], [0, 2]]), tangled);
         assert_eq!(divide(&["a", "b", "other"], &[[0, 1]]), tangled);
+        let circle = [[0, 1], [1, 2], [0, 2]];
+        assert_eq!(divide(&["a", "b", "c", "other"], &circle), tangled);
     }
 }

@@ -12,6 +12,7 @@ mod dumps;
 mod ends;
 mod firsts;
 mod flows;
+mod hops;
 mod judged;
 mod link;
 mod live;

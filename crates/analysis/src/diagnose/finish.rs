@@ -147,6 +147,7 @@ impl Diagnoser {
             layers,
             hosts,
             tiers: Vec::new(),
+            hops: Vec::new(),
             own: Default::default(),
             files: Vec::new(),
             notes,

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 #[command(after_long_help = "\
 Examples:
   slowside client.pcap server.pcap
+  slowside client.pcap firewall.pcap server.pcap
   slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
   slowside server.pcap --server-app dtrace.txt --server-app biolatency.txt
   slowside server.pcap --server-app postgresql.csv
@@ -24,6 +25,13 @@ Examples:
 pub(crate) struct Diagnose {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
+
+    /// A capture taken between both ends, such as at a firewall; may be given several times
+    ///
+    /// A file or a directory each, in any order. The answer says how much of the path lies between which
+    /// capture points. Three files or more that hold the same packets are told to be such captures.
+    #[arg(long, value_name = "FILE", conflicts_with = "save")]
+    pub(crate) between: Vec<PathBuf>,
 
     /// How to write the answer; CSV has a row per finding, Markdown is for tickets
     #[arg(long, value_enum, default_value_t = GroupFormat::Text)]

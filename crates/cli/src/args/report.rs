@@ -20,6 +20,13 @@ pub(crate) struct Report {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
+    /// A capture taken between both ends, such as at a firewall; may be given several times
+    ///
+    /// A file or a directory each, in any order. The answer says how much of the path lies between which
+    /// capture points. Three files or more that hold the same packets are told to be such captures.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) between: Vec<PathBuf>,
+
     /// Where to write the page; `-` for standard output
     ///
     /// An earlier report is replaced, any other file is left alone.

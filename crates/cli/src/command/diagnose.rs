@@ -39,16 +39,23 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     {
         return Ok(Done::Found);
     }
-    let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
+    let between = diagnosis
+        .hops
+        .iter()
+        .flat_map(|hop| &hop.diagnosis.captures);
+    let mut all = diagnosis.captures.iter().chain(between);
+    let damaged = all.any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }
 
 /// What is asked for, as it is shown.
 pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
-    let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let (captures, between, mut notes) =
+        inputs::path(&args.inputs, &args.between, args.reading.as_one)?;
     let hosts = hosts_of(&args.host, &mut notes)?;
     let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
     let config = Config {
+        between,
         hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,

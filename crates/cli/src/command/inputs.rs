@@ -40,6 +40,43 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
     Ok((captures, notes))
 }
 
+/// The same for commands that take captures from between both ends as well, a list of files each.
+pub(super) fn path(
+    args: &Inputs,
+    between: &[PathBuf],
+    as_one: bool,
+) -> anyhow::Result<(Captures, Vec<Vec<PathBuf>>, Vec<Text>)> {
+    let given: Vec<PathBuf> = args.captures.iter().chain(between).cloned().collect();
+    let is_path = !as_one && args.captures.len() > 2 && between.is_empty();
+    if is_path && let Ends::Several(mut files) = slowside::ends(&given) {
+        let note = text!(
+            "{count} files hold the same packets: they are read as captures of as many points of the path.",
+            count = files.len()
+        );
+        let rest = files.split_off(2).into_iter().map(|file| vec![file]);
+        let [first, second] = <[PathBuf; 2]>::try_from(files).unwrap_or_default();
+        let ends = Captures::Two(vec![first], vec![second]);
+        return Ok((ends, rest.collect(), vec![note]));
+    }
+    let (captures, notes) = captures(args, as_one)?;
+    let points: Vec<Vec<PathBuf>> = between.iter().map(|file| vec![file.clone()]).collect();
+    for point in &points {
+        one(point, as_one)?;
+    }
+    let [_, second] = captures.lists();
+    if !points.is_empty() && second.is_empty() {
+        bail!(
+            "--between is for captures taken between two others: give those of both ends as well, --client FILE… --server FILE…"
+        )
+    }
+    if !points.is_empty() && (captures.are_piped() || Captures::One(between.to_vec()).are_piped()) {
+        bail!(
+            "with --between captures are read several times, which a pipe cannot be: save them to files first"
+        )
+    }
+    Ok((captures, points, notes))
+}
+
 /// Files as one capture or, if they turn out to be captures of both ends, as two, and a word about that.
 pub(super) fn one_or_both(
     files: Vec<PathBuf>,
@@ -58,6 +95,12 @@ pub(super) fn one_or_both(
             );
             (Captures::Two(a, b), Some(note))
         }
+        Ends::Several(files) => bail!(
+            "{} hold the same packets: they are captures of {} points of the path; slowside diagnose and \
+             report take them all, this command two of them, or all with --as-one",
+            listed(&files),
+            files.len()
+        ),
         Ends::Tangled([a, b]) => bail!(
             "{} and {} hold the same packets, so the files are more captures than one; say which \
              are which with --client FILE… and --server FILE…, or --as-one",
@@ -78,6 +121,10 @@ pub(super) fn one(files: &[PathBuf], as_one: bool) -> anyhow::Result<Captures> {
     let [a, b] = match slowside::ends(files) {
         Ends::One => return Ok(whole()),
         Ends::Two(captures) => captures.map(|c| c.into_iter().next().unwrap_or_default()),
+        Ends::Several(files) => {
+            let mut files = files.into_iter();
+            [(); 2].map(|()| files.next().unwrap_or_default())
+        }
         Ends::Tangled(files) => files,
     };
     bail!(
@@ -86,6 +133,11 @@ pub(super) fn one(files: &[PathBuf], as_one: bool) -> anyhow::Result<Captures> {
         a.display(),
         b.display()
     )
+}
+
+fn listed(files: &[PathBuf]) -> String {
+    let names: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
+    names.join(", ")
 }
 
 /// Says what to do with a saved run, which holds no packets.

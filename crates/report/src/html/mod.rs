@@ -17,6 +17,7 @@ mod data;
 mod files;
 mod findings;
 mod held;
+mod hops;
 mod hosts;
 mod ladders;
 mod layers;
@@ -132,6 +133,12 @@ fn page(
             "Parts",
             "Which part of a call took it?",
             budget::section(d),
+        ),
+        Section::of(
+            "hops",
+            "Path",
+            "Between which points of the path?",
+            hops::section(d),
         ),
         Section::of(
             "tiers",

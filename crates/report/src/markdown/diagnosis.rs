@@ -6,7 +6,7 @@ use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unma
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::hosts::{self, COUNTERS, KERNEL};
 use crate::text::{Unit, problem, share};
-use crate::{concentrated, layers, tiers};
+use crate::{concentrated, hops, layers, tiers};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
@@ -25,6 +25,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
             format!("**{}**", escaped(&d.verdict.sentence.to_string())),
             escaped(&confidence(d, zone)),
             budget(d),
+            hops(d),
             tiers(d),
             layers(d),
         ];
@@ -65,6 +66,13 @@ fn budget(d: &Diagnosis) -> String {
     let rows = table(&rows, 1, |_| false);
     let notes = escaped(&parts.notes().join(" "));
     format!("### {}\n\n{rows}\n{notes}", escaped(&parts.title))
+}
+
+fn hops(d: &Diagnosis) -> String {
+    hops::table(d).map_or_else(String::new, |(title, rows)| {
+        let rows = table(&rows, 1, |_| false);
+        format!("### {title}\n\n{rows}")
+    })
 }
 
 fn tiers(d: &Diagnosis) -> String {

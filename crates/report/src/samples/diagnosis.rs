@@ -222,6 +222,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         server_app: None,
         layers: Vec::new(),
         tiers: Vec::new(),
+        hops: Vec::new(),
         own: Default::default(),
         hosts: Vec::new(),
         files: vec![FileResult {

@@ -70,6 +70,26 @@ const DATABASES: &[(&str, &str)] = &[
     ),
 ];
 
+/// And so have paths of several capture points.
+const PATHS: &[(&str, &str)] = &[
+    (
+        "client.pcap",
+        "tests/field/k33-three-points/client.pcap.zst",
+    ),
+    (
+        "firewall.pcap",
+        "tests/field/k33-three-points/middle.pcap.zst",
+    ),
+    (
+        "core-switch/mirror.pcap",
+        "tests/field/k33-three-points/middle.pcap.zst",
+    ),
+    (
+        "server.pcap",
+        "tests/field/k33-three-points/server.pcap.zst",
+    ),
+];
+
 /// What the client's system measured itself: two READs that took 1 and 2 ms.
 const WRITTEN: &[(&str, &str)] = &[
     (
@@ -98,6 +118,8 @@ fn desk(page: &str) -> PathBuf {
     let folder = folder(&format!("typed-{}", page.replace(['/', '.'], "-")));
     let of_page: &[_] = if page.ends_with("databases.md") {
         DATABASES
+    } else if page.ends_with("answers.md") {
+        PATHS
     } else {
         &[]
     };

@@ -1,0 +1,208 @@
+//! Diagnoses of each two neighbouring capture points of one path into what lies between them: how much longer the same
+//! calls take at the one nearer the client. No clock has a part in that; only ways there and back need aligned ones.
+
+use crate::results::{CaptureResult, Diagnosis, Matched, Side, Vantage};
+use crate::text::{Text, Value, text};
+
+/// What lies between two neighbouring capture points.
+#[derive(Clone, Debug)]
+pub struct Hop {
+    /// Of the captures of both, that nearer the client first.
+    pub diagnosis: Diagnosis,
+}
+
+/// How long calls take within a hop, on average.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HopTime {
+    /// Calls that are in both captures.
+    pub calls: u64,
+    /// There and back together.
+    pub mean_ns: i64,
+    /// Where the clocks could be aligned.
+    pub out_ns: Option<i64>,
+    pub back_ns: Option<i64>,
+}
+
+impl Hop {
+    /// `None` where no call is in both captures.
+    #[must_use]
+    pub fn time(&self) -> Option<HopTime> {
+        let mean = |of: fn(&Matched) -> Option<i64>| {
+            let matched = || {
+                self.diagnosis
+                    .ops
+                    .iter()
+                    .filter_map(|op| op.matched.as_ref())
+            };
+            let calls: u64 = matched().map(|m| m.count).sum();
+            let total = matched().try_fold(0i128, |sum, m| {
+                Some(sum + i128::from(of(m)?) * i128::from(m.count))
+            })?;
+            let mean = total.checked_div(calls.into())?;
+            Some((calls, i64::try_from(mean).unwrap_or(i64::MAX)))
+        };
+        let (calls, mean_ns) = mean(|m| Some(m.difference_mean_ns))?;
+        let of = |way| mean(way).map(|(_, ns)| ns);
+        Some(HopTime {
+            calls,
+            mean_ns,
+            out_ns: of(|m| m.request_path_mean_ns),
+            back_ns: of(|m| m.reply_path_mean_ns),
+        })
+    }
+
+    /// How much longer calls take at the capture that was given first: less than nothing where that is nearer the
+    /// server.
+    #[must_use]
+    pub fn longer_at_first_ns(&self) -> Option<i64> {
+        let is_server = |first: &CaptureResult| first.side == Some(Vantage::Server);
+        let mean_ns = self.time()?.mean_ns;
+        match self.diagnosis.captures.first().is_some_and(is_server) {
+            true => Some(-mean_ns),
+            false => Some(mean_ns),
+        }
+    }
+
+    /// What its two points are called, by the first file of each.
+    #[must_use]
+    pub fn names(&self) -> Option<[&str; 2]> {
+        match self.diagnosis.captures.as_slice() {
+            [from, to] => Some([from.files.first()?, to.files.first()?]),
+            _ => None,
+        }
+    }
+}
+
+/// What all of them take of a call, on average.
+#[must_use]
+pub fn together_ns(hops: &[Hop]) -> i64 {
+    let times = hops.iter().filter_map(Hop::time);
+    times.fold(0, |sum, t| sum.saturating_add(t.mean_ns.max(0)))
+}
+
+/// Tells between which points most of it lies, where the network is to blame.
+pub fn tell(d: &mut Diagnosis) {
+    if d.verdict.side != Side::Network {
+        return;
+    }
+    let all_ns = together_ns(&d.hops);
+    let has_most = |t: &HopTime| t.mean_ns > all_ns / 2;
+    let mut most = d
+        .hops
+        .iter()
+        .filter_map(|hop| Some((hop, hop.time().filter(has_most)?)));
+    let Some((hop, time)) = most.next() else {
+        return;
+    };
+    let Some([from, to]) = hop.names() else {
+        return;
+    };
+    let said = text!(
+        "Of a call, {time} lie between {from} and {to}.",
+        time = Value::Duration(time.mean_ns),
+        from = Value::File(from.into()),
+        to = Value::File(to.into()),
+    );
+    let before = std::mem::take(&mut d.verdict.sentence);
+    d.verdict.sentence = Text::list(vec![before, said], " ");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::Options;
+    use crate::diagnosers::Diagnosers;
+    use crate::facts::Thresholds;
+    use crate::results::OpResult;
+    use model::Protocol;
+
+    fn diagnosis(files: [&str; 2]) -> Diagnosis {
+        let captures = files.map(|file| CaptureResult {
+            files: vec![file.to_owned()],
+            ..CaptureResult::default()
+        });
+        let options = Options {
+            thresholds: Thresholds {
+                fast_enough_ns: 2_000_000,
+                tail_ns: 20_000_000,
+            },
+            stated: [None; 2],
+            clock_offset_ns: None,
+            statements_bytes: u64::MAX,
+            whole: true,
+            server_app: None,
+            hosts: Default::default(),
+            passes_on: false,
+        };
+        Diagnosers::new(2, options, None).finish(captures.to_vec())
+    }
+
+    /// Between these files, where `calls` of an operation take so much longer at the first, each.
+    fn hop(files: [&str; 2], ops: &[(u64, i64, Option<i64>)]) -> Hop {
+        let op = |&(count, longer_ns, out_ns): &(u64, i64, Option<i64>)| OpResult {
+            protocol: Protocol::Nfs3,
+            op: "READ".to_owned(),
+            client: None,
+            server: None,
+            matched: Some(Matched {
+                count,
+                difference_mean_ns: longer_ns,
+                request_path_mean_ns: out_ns,
+                reply_path_mean_ns: out_ns.map(|ns| longer_ns - ns),
+                ..Matched::default()
+            }),
+            unmatched: Default::default(),
+        };
+        let mut diagnosis = diagnosis(files);
+        diagnosis.ops = ops.iter().map(op).collect();
+        Hop { diagnosis }
+    }
+
+    #[test]
+    fn each_call_counts_alike_whatever_its_operation() {
+        let one = hop(
+            ["a", "b"],
+            &[(1, 10_000, Some(4_000)), (3, 2_000, Some(1_000))],
+        );
+        let time = HopTime {
+            calls: 4,
+            mean_ns: 4_000,
+            out_ns: Some(1_750),
+            back_ns: Some(2_250),
+        };
+        assert_eq!(one.time(), Some(time));
+        // A way that is not known of some is not known.
+        let unaligned = hop(["a", "b"], &[(1, 10_000, None), (3, 2_000, Some(1_000))]);
+        assert_eq!(unaligned.time().and_then(|t| t.out_ns), None);
+        assert_eq!(hop(["a", "b"], &[]).time(), None);
+    }
+
+    #[test]
+    fn what_is_nearer_the_server_is_less_than_nothing_longer() {
+        let mut one = hop(["a", "b"], &[(1, 10_000, None)]);
+        assert_eq!(one.longer_at_first_ns(), Some(10_000));
+        one.diagnosis.captures[0].side = Some(Vantage::Server);
+        assert_eq!(one.longer_at_first_ns(), Some(-10_000));
+    }
+
+    /// What is told of two hops that take so long, where a side is to blame.
+    fn told(side: Side, near_ns: i64, far_ns: i64) -> String {
+        let mut d = diagnosis(["on/client", "at/server"]);
+        d.verdict.side = side;
+        d.verdict.sentence = "So it is.".into();
+        d.hops = vec![
+            hop(["on/client", "wall"], &[(9, near_ns, None)]),
+            hop(["wall", "at/server"], &[(9, far_ns, None)]),
+        ];
+        tell(&mut d);
+        d.verdict.sentence.to_string()
+    }
+
+    #[test]
+    fn the_hop_that_has_most_is_named_if_there_is_one_and_the_network_is_to_blame() {
+        let far = "So it is. Of a call, 3.00 ms lie between wall and server.";
+        assert_eq!(told(Side::Network, 2_000_000, 3_000_000), far);
+        assert_eq!(told(Side::Network, 3_000_000, 3_000_000), "So it is.");
+        assert_eq!(told(Side::Server, 2_000_000, 3_000_000), "So it is.");
+    }
+}

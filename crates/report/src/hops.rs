@@ -1,0 +1,128 @@
+//! What lies between neighbouring capture points of a path: as a table for people, and for programs.
+
+use crate::diagnosis_json;
+use crate::page::Tone;
+use crate::text::{Grid, Unit, grouped, share};
+use analysis::hops::{Hop, together_ns};
+use analysis::results::Diagnosis;
+use serde_json::{Value, json};
+
+const TITLE: &str = "The path, from capture point to capture point";
+
+/// The section of the page; nothing where there are no more than two points.
+pub(crate) fn text(d: &Diagnosis) -> String {
+    let Some((title, mut rows)) = table(d) else {
+        return String::new();
+    };
+    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        *name = format!("  {name}");
+    }
+    Tone::Title.paint(&title) + "\n" + &Grid::fitting(rows).text()
+}
+
+/// Title and rows with their heads.
+pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<String>>)> {
+    let all_ns = together_ns(&d.hops);
+    let unit = Unit::for_duration(all_ns);
+    let way = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| unit.number(ns));
+    let row = |hop: &Hop| match hop.time() {
+        Some(t) => vec![
+            name(hop),
+            grouped(t.calls),
+            unit.number(t.mean_ns),
+            way(t.out_ns),
+            way(t.back_ns),
+            share(t.mean_ns.max(0), all_ns),
+        ],
+        None => [name(hop), "0".to_owned()]
+            .into_iter()
+            .chain(std::iter::repeat_n("-".to_owned(), 4))
+            .collect(),
+    };
+    let heads = ["between", "calls", "mean", "out", "back", "of the path"];
+    let heads = heads.map(str::to_owned).to_vec();
+    let rows: Vec<_> = std::iter::once(heads)
+        .chain(d.hops.iter().map(row))
+        .collect();
+    (!d.hops.is_empty()).then(|| (format!("{TITLE}, in {}", unit.name), rows))
+}
+
+fn name(hop: &Hop) -> String {
+    match hop.names() {
+        Some([from, to]) => format!("{from} and {to}"),
+        None => "one point".to_owned(),
+    }
+}
+
+pub(crate) fn value(hop: &Hop) -> Value {
+    let time = hop.time();
+    json!({
+        "calls": time.map_or(0, |t| t.calls),
+        "mean_ns": time.map(|t| t.mean_ns),
+        "out_mean_ns": time.and_then(|t| t.out_ns),
+        "back_mean_ns": time.and_then(|t| t.back_ns),
+        "diagnosis": diagnosis_json::whole(&hop.diagnosis),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Anonymise;
+    use crate::samples;
+    use analysis::hops::tell;
+    use analysis::results::Side;
+    use pseudonyms::Anonymiser;
+
+    /// A capture of each of three points: 110 µs between the first two, 890 between the others.
+    fn path() -> Diagnosis {
+        let hop = |files: [&str; 2], longer_ns| {
+            let mut diagnosis = samples::diagnosis();
+            for (capture, file) in diagnosis.captures.iter_mut().zip(files) {
+                capture.files = vec![file.to_owned()];
+            }
+            diagnosis.ops.truncate(1);
+            let matched = diagnosis.ops[0].matched.as_mut().expect("of both ends");
+            matched.difference_mean_ns = longer_ns;
+            Hop { diagnosis }
+        };
+        let mut d = samples::diagnosis();
+        d.verdict.side = Side::Network;
+        d.hops = vec![
+            hop(["client.pcap", "wall.pcap"], 110_000),
+            hop(["wall.pcap", "server.pcap"], 890_000),
+        ];
+        tell(&mut d);
+        d
+    }
+
+    #[test]
+    fn each_hop_has_a_line_and_its_share() {
+        expect_test::expect![[r"
+            The path, from capture point to capture point, in ms
+              between                    calls   mean    out   back  of the path
+              client.pcap and wall.pcap  1,834  0.110  0.050  0.060          11%
+              wall.pcap and server.pcap  1,834  0.890  0.050  0.060          89%
+        "]]
+        .assert_eq(&text(&path()));
+        assert_eq!(text(&samples::diagnosis()), "");
+    }
+
+    #[test]
+    fn a_hop_without_a_call_in_both_captures_has_no_times() {
+        let mut d = path();
+        d.hops[0].diagnosis.ops.clear();
+        let (_, rows) = table(&d).expect("hops");
+        assert_eq!(rows[1][1..], ["0", "-", "-", "-", "-"]);
+        assert_eq!(value(&d.hops[0])["mean_ns"], Value::Null);
+    }
+
+    #[test]
+    fn the_first_sentence_and_the_table_name_points_alike_also_by_pseudonyms() {
+        let d = path().anonymised(&Anonymiser::new(b"a key for tests"));
+        let said = d.verdict.sentence.to_string();
+        let [from, to] = d.hops[1].names().expect("two points");
+        assert!(said.contains(from) && said.contains(to), "{said}");
+        assert!(!said.contains("wall"), "{said}");
+    }
+}
