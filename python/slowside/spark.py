@@ -1,22 +1,25 @@
-"""Rings of many hosts on Spark: one task per capture point, each exact.
+"""Rings of many hosts on Spark: one task per capture point, or pair of them, each exact.
 
     >>> from slowside import spark as ring
     >>> ring.calls(spark, "/captures/*/").write.parquet("calls/")
+    >>> ring.calls(spark, [("/captures/app1/", "/captures/db1/"), ("/captures/app2/", "/captures/db1/")])
 
 A capture point is one file, or one directory that holds the files of a rotated set: one capture, which is never split, as
-sessions and prepared statements live across its files. Paths must be readable by all executors under the same name, and
-slowside be installed there. Needs PySpark 4, with pyarrow.
+sessions and prepared statements live across its files. Two points of the same traffic, the client's and the server's, are
+one task, in which calls are matched. Paths must be readable by all executors under the same name, and slowside be
+installed there. Needs PySpark 4, with pyarrow.
 
-Columns are those of :func:`slowside.calls`, behind ``point``, the path. As Spark has neither, names are strings, and
-times are the integers of nanoseconds since the epoch that they are in CSV.
+Columns are those of :func:`slowside.calls`, behind ``point``, the path, of a pair the client's. As Spark has neither, names
+are strings, and times are the integers of nanoseconds since the epoch that they are in CSV.
 """
 
 from __future__ import annotations
 
 import glob as _glob
+import os
 import struct
 import tempfile
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union
 
 import slowside
 
@@ -26,35 +29,58 @@ if TYPE_CHECKING:
 
 __all__ = ["calls"]
 
+# The path of a capture point, or those of a client's and its server's.
+Point = Union[slowside.Path, "tuple[slowside.Path, slowside.Path]"]
+
 # Rows that are handed to Spark at once.
 _BATCH_ROWS = 8192
 
 
-def calls(spark: "SparkSession", glob: str, **options: Any) -> "DataFrame":
-    """A row per call of each capture point that ``glob`` names.
+def calls(spark: "SparkSession", points: Union[str, Sequence[Point]], **options: Any) -> "DataFrame":
+    """A row per call of each capture point, or pair of points.
 
-    :param glob: files or directories, each of them a capture point of its own, as this driver sees them.
+    :param points: a pattern of files or directories, each of them a capture point of its own, as this driver sees them; or a
+        list, of which each is the path of one, or the paths of the client's and the server's.
     :param options: those of :func:`slowside.calls`, such as ``where`` and ``columns``.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    points = sorted(_glob.glob(glob))
-    if not points:
-        raise slowside.SlowsideError(f"{glob} names nothing that is there; give files or directories")
+    tasks = _tasks(points)
     schema = from_arrow_schema(_plain(_table_of_nothing(options), "").schema)
     # A task for each; there are few, and what is in one may take hours.
-    rows = spark.sparkContext.parallelize([(point,) for point in points], len(points))
-    frame = spark.createDataFrame(rows, "point string")
+    rows = spark.sparkContext.parallelize(tasks, len(tasks))
+    frame = spark.createDataFrame(rows, "point string, server string")
 
     def read(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
         for batch in batches:
-            for point in batch["point"].to_pylist():
-                table = _plain(pa.table(slowside.calls(point, **options)), point)
-                yield from table.to_batches(max_chunksize=_BATCH_ROWS)
+            for point, server in zip(batch["point"].to_pylist(), batch["server"].to_pylist()):
+                yield from _calls_of(point, server, options).to_batches(max_chunksize=_BATCH_ROWS)
 
     return frame.mapInArrow(read, schema)
+
+
+def _tasks(points: Union[str, Sequence[Point]]) -> list[tuple[str, Optional[str]]]:
+    """A capture point and, of a pair, that of the server."""
+    if isinstance(points, str):
+        found: Sequence[Point] = sorted(_glob.glob(points))
+        if not found:
+            raise slowside.SlowsideError(f"{points} names nothing that is there; give files or directories")
+    else:
+        found = points
+        if not found:
+            raise slowside.SlowsideError("no capture points; give files or directories")
+    pairs = [(point, None) if isinstance(point, (str, os.PathLike)) else point for point in found]
+    return [(os.fspath(point), None if server is None else os.fspath(server)) for point, server in pairs]
+
+
+def _calls_of(point: str, server: Optional[str], options: dict[str, Any]) -> "pa.Table":
+    import pyarrow as pa
+
+    if server is None:
+        rows = slowside.calls(point, **options)
+    else:
+        rows = slowside.calls(client=point, server=server, **options)
+    return _plain(pa.table(rows), point)
 
 
 def _table_of_nothing(options: dict[str, Any]) -> "pa.Table":

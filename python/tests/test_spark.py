@@ -79,9 +79,26 @@ def test_rows_are_those_of_one_process(session, points, options):
     assert rows(found) == rows(expected)
 
 
+def test_two_ends_are_one_task(session, points):
+    server = ROOT / "tests/lab/server-cap/server.pcap.zst"
+    frame = ring.calls(session, [(points / "nfs", server), points / "pgsql"])
+    found = frame.toArrow()
+    assert frame.rdd.getNumPartitions() == 2
+    both = pa.table(slowside.calls(client=points / "nfs", server=server))
+    alone = pa.table(slowside.calls(points / "pgsql"))
+    expected = pa.concat_tables(
+        [ring._plain(both, str(points / "nfs")), ring._plain(alone, str(points / "pgsql"))]
+    )
+    assert rows(found) == rows(expected)
+    matched = [row for row in found.to_pylist() if row["server_ns"] is not None]
+    assert len(matched) > 900 and {row["point"] for row in matched} == {str(points / "nfs")}
+
+
 def test_what_cannot_be_read_ends_the_job(session, tmp_path):
     (tmp_path / "no.pcap").write_text("no capture")
     with pytest.raises(Exception, match="no.pcap"):
         ring.calls(session, f"{tmp_path}/*").collect()
     with pytest.raises(slowside.SlowsideError, match="names nothing"):
         ring.calls(session, f"{tmp_path}/none*")
+    with pytest.raises(slowside.SlowsideError, match="no capture points"):
+        ring.calls(session, [])
