@@ -22,7 +22,7 @@ fn said(py: Python<'_>, words: &[String]) -> PyResult<Said> {
     let (tell, mut told) = channel();
     thread::Builder::new().spawn(move || {
         // Nobody waits for it any more where that fails.
-        let _ = tell.send(line.run());
+        let _ = tell.send(line.ask());
     })?;
     loop {
         let told = &mut told;

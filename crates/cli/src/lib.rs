@@ -35,6 +35,10 @@ pub fn main() -> ExitCode {
 
 /// Does what is asked, and gives the exit code.
 fn answer(arguments: &Arguments) -> u8 {
+    answer_by(run, arguments)
+}
+
+fn answer_by(run: fn(&Arguments) -> anyhow::Result<Done>, arguments: &Arguments) -> u8 {
     let done = report::on_page(page::page(arguments), || run(arguments));
     exit::code(done)
 }
@@ -59,11 +63,12 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         return command::welcome::run();
     };
     match command {
-        Command::Diagnose(args) => command::diagnose::run(args),
-        Command::Calls(args) => command::calls::run(args),
-        Command::Ops(args) => command::ops::run(args),
-        Command::Conns(args) => command::conns::run(args),
-        Command::Sql(args) => command::sql::run(args),
+        Command::Diagnose(_)
+        | Command::Calls(_)
+        | Command::Ops(_)
+        | Command::Conns(_)
+        | Command::Sql(_)
+        | Command::Report(_) => ask(arguments),
         Command::Startup(args) => command::startup::run(args),
         Command::Info(args) => command::info::run(args),
         Command::Stat(args) => command::stat::run(args),
@@ -72,12 +77,25 @@ fn run(arguments: &Arguments) -> anyhow::Result<Done> {
         Command::Cut(args) => command::cut::run(args),
         Command::Whatif(args) => command::whatif::run(args),
         Command::Compare(args) => command::compare::run(args),
-        Command::Report(args) => command::report::run(args),
         Command::Trace(args) => command::trace::run(args),
         Command::Probe(args) => command::probe::run(args),
         Command::Demo(args) => command::demo::run(args),
         Command::Explain(args) => command::explain::run(args),
         Command::Completions(args) => command::shell::completions(args),
         Command::Man(args) => command::shell::man(args),
+    }
+}
+
+/// The questions that functions ask ([`Line::ask`]); apart from the rest, so that a program that asks no more of it is built
+/// without the rest.
+fn ask(arguments: &Arguments) -> anyhow::Result<Done> {
+    match &arguments.command {
+        Some(Command::Diagnose(args)) => command::diagnose::run(args),
+        Some(Command::Calls(args)) => command::calls::run(args),
+        Some(Command::Ops(args)) => command::ops::run(args),
+        Some(Command::Conns(args)) => command::conns::run(args),
+        Some(Command::Sql(args)) => command::sql::run(args),
+        Some(Command::Report(args)) => command::report::run(args),
+        _ => anyhow::bail!("only the program slowside does that"),
     }
 }

@@ -6,7 +6,7 @@
 
 use crate::command::live::tell;
 use crate::view::{Picture, Shared, State};
-use crate::{answer, args, out};
+use crate::{answer, answer_by, args, ask, out};
 use analysis::live::Past;
 use jiff::tz::TimeZone;
 use slowside::{Config, Control, Error, LiveOptions, Source};
@@ -36,10 +36,20 @@ impl Line {
 
     #[must_use]
     pub fn run(&self) -> Said {
-        let (code, caught) = out::catch(|| answer(&self.0));
-        let (out, err) = (caught.out, caught.err);
-        Said { code, out, err }
+        said(|| answer(&self.0))
     }
+
+    /// The same of questions alone: `diagnose`, `calls`, `ops`, `conns`, `sql` and `report`.
+    #[must_use]
+    pub fn ask(&self) -> Said {
+        said(|| answer_by(ask, &self.0))
+    }
+}
+
+fn said(answer: impl FnOnce() -> u8) -> Said {
+    let (code, caught) = out::catch(answer);
+    let (out, err) = (caught.out, caught.err);
+    Said { code, out, err }
 }
 
 /// What the view of `slowside live` shows of a capture as it comes through a pipe, on a screen of so many columns and
@@ -109,6 +119,19 @@ mod tests {
         );
         assert!(!err.contains('\u{1b}') && !out::is_caught(), "{err}");
         assert!(Line::parse(&["calls", "--no-such-thing"]).is_err());
+    }
+
+    #[test]
+    fn questions_alone_are_asked() {
+        let ask = |words: &[&str]| Line::parse(words).expect("a line").ask();
+        let words = ["calls", "/nowhere/a.pcap"];
+        assert_eq!(ask(&words), Line::parse(&words).expect("a line").run());
+        for words in [&["explain", "nagle"][..], &["demo"], &[]] {
+            let Said { code, out, err } = ask(words);
+            let err = String::from_utf8_lossy(&err);
+            assert!(code == 2 && out.is_empty(), "{words:?}");
+            assert!(err.contains("only the program"), "{words:?}: {err}");
+        }
     }
 
     #[test]

@@ -4,26 +4,12 @@
 use crate::batch::Batch;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
-use arrow_schema::SchemaRef;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{WriterProperties, WriterVersion};
 use report::TypedColumn;
-use std::collections::HashMap;
 use std::io::{self, Write};
 use std::mem;
 
 /// Rows of a batch: a few megabytes.
 const BATCH_ROWS: usize = 8192;
-
-/// Rows of a row group: what DuckDB reads with one thread, a multiple of its vectors. Larger ones would only take
-/// memory here.
-const GROUP_ROWS: usize = 122_880;
-
-/// Bytes of a row group that is being written, whichever comes first: statements are long.
-const GROUP_BYTES: usize = 32 << 20;
 
 /// What rows are written as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,13 +34,15 @@ impl ColumnarFormat {
 /// Writes packed rows. Nothing is whole before [`finish`](ColumnarWriter::finish).
 pub struct ColumnarWriter<W> {
     batch: Batch,
-    encoder: Encoder,
+    encoder: Box<dyn Encoder>,
     out: W,
 }
 
-enum Encoder {
-    Arrow(Box<StreamWriter<Vec<u8>>>),
-    Parquet(Box<ArrowWriter<Vec<u8>>>),
+/// Batches into bytes, in memory.
+pub(crate) trait Encoder {
+    fn write(&mut self, batch: &RecordBatch) -> io::Result<()>;
+    fn finish(&mut self) -> io::Result<()>;
+    fn encoded(&mut self) -> &mut Vec<u8>;
 }
 
 impl<W: Write> ColumnarWriter<W> {
@@ -72,12 +60,18 @@ impl<W: Write> ColumnarWriter<W> {
         let said = |&(key, value): &(&str, &str)| (key.to_owned(), value.to_owned());
         let batch = Batch::new(columns, metadata.iter().map(said).collect());
         let schema = batch.schema();
-        let encoder = match format {
+        let encoder: Box<dyn Encoder> = match format {
             ColumnarFormat::Arrow => {
                 let writer = StreamWriter::try_new(Vec::new(), schema);
-                Encoder::Arrow(Box::new(writer.map_err(io::Error::other)?))
+                Box::new(writer.map_err(io::Error::other)?)
             }
-            ColumnarFormat::Parquet => Encoder::Parquet(Box::new(parquet(schema).map_err(failed)?)),
+            #[cfg(feature = "parquet")]
+            ColumnarFormat::Parquet => Box::new(crate::parquet::writer(schema)?),
+            #[cfg(not(feature = "parquet"))]
+            ColumnarFormat::Parquet => {
+                let cure = "no Parquet is written here; write the rows by what reads them";
+                return Err(io::Error::new(io::ErrorKind::Unsupported, cure));
+            }
         };
         Ok(ColumnarWriter {
             batch,
@@ -106,10 +100,7 @@ impl<W: Write> ColumnarWriter<W> {
         if self.batch.rows() > 0 {
             self.write()?;
         }
-        match &mut self.encoder {
-            Encoder::Arrow(writer) => writer.finish().map_err(io::Error::other)?,
-            Encoder::Parquet(writer) => drop(writer.finish().map_err(failed)?),
-        }
+        self.encoder.finish()?;
         self.hand_on()?;
         self.out.flush()?;
         Ok(self.out)
@@ -123,58 +114,34 @@ impl<W: Write> ColumnarWriter<W> {
 
     /// What was encoded goes out.
     fn hand_on(&mut self) -> io::Result<()> {
-        let bytes = mem::take(match &mut self.encoder {
-            Encoder::Arrow(writer) => writer.get_mut(),
-            Encoder::Parquet(writer) => writer.inner_mut(),
-        });
+        let bytes = mem::take(self.encoder.encoded());
         self.out.write_all(&bytes)
     }
 }
 
-impl Encoder {
+impl Encoder for StreamWriter<Vec<u8>> {
     fn write(&mut self, batch: &RecordBatch) -> io::Result<()> {
-        match self {
-            Encoder::Arrow(writer) => writer.write(batch).map_err(io::Error::other),
-            Encoder::Parquet(writer) => {
-                writer.write(batch).map_err(failed)?;
-                match writer.in_progress_size() {
-                    ..GROUP_BYTES => Ok(()),
-                    _ => writer.flush().map_err(failed),
-                }
-            }
-        }
+        StreamWriter::write(self, batch).map_err(io::Error::other)
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        StreamWriter::finish(self).map_err(io::Error::other)
+    }
+
+    fn encoded(&mut self) -> &mut Vec<u8> {
+        self.get_mut()
     }
 }
 
-fn parquet(schema: &SchemaRef) -> Result<ArrowWriter<Vec<u8>>, ParquetError> {
-    // Arrow's schema, with all metadata, is in the file too; these are for readers that know nothing of Arrow.
-    let said = |(key, value): (&String, &String)| KeyValue::new(key.clone(), value.clone());
-    let sorted: HashMap<_, _> = schema.metadata().iter().collect();
-    let mut metadata: Vec<KeyValue> = sorted.into_iter().map(said).collect();
-    metadata.sort_by(|a, b| a.key.cmp(&b.key));
-    let properties = WriterProperties::builder()
-        .set_writer_version(WriterVersion::PARQUET_1_0)
-        .set_created_by(concat!("slowside ", env!("CARGO_PKG_VERSION")).to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_max_row_group_row_count(Some(GROUP_ROWS))
-        .set_key_value_metadata(Some(metadata))
-        .build();
-    ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties))
-}
-
-/// Into memory nothing fails but what the writer itself finds wrong.
-fn failed(error: ParquetError) -> io::Error {
-    io::Error::other(error)
-}
-
-#[cfg(test)]
+#[cfg(all(test, feature = "parquet"))]
 mod tests {
     use super::*;
+    use crate::parquet::GROUP_ROWS;
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Int32Type, Int64Type, TimestampNanosecondType};
     use arrow_array::{Array, ArrayAccessor};
     use arrow_ipc::reader::StreamReader;
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use report::CellKind;
 
     fn column(name: &str, kind: CellKind) -> TypedColumn {

@@ -20,5 +20,7 @@
 
 mod batch;
 mod encoder;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 pub use encoder::{ColumnarFormat, ColumnarWriter};
