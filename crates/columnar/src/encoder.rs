@@ -133,7 +133,8 @@ impl Encoder for StreamWriter<Vec<u8>> {
     }
 }
 
-#[cfg(all(test, feature = "parquet"))]
+#[cfg(feature = "parquet")]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::parquet::GROUP_ROWS;
