@@ -12,9 +12,9 @@ with it; no file of the user or the system is read or written.
          desk (slowside runs here)
        10.99.0.1
     ___________|______ ways of ssh _____________________
-       |.2              |.3                     |.4
-     client          server 10.98.0.1        inside 10.97.0.2
-       |10.98.0.2       |                       |
+       |.2              |.3           |.5       |.4
+     client          server 10.98.0.1 |      inside 10.97.0.2
+       |10.98.0.2       |             |         |
        '----- data -----'------- router (NAT) --'
 """
 
@@ -64,7 +64,7 @@ def network() -> None:
     for space in ("desk", "client", "server", "inside", "router"):
         sh(f"ip netns add {space}; ip -n {space} link set lo up")
     sh("ip -n desk link add ways type bridge; ip -n desk addr add 10.99.0.1/24 dev ways; ip -n desk link set ways up")
-    for number, space in ((2, "client"), (3, "server"), (4, "inside")):
+    for number, space in ((2, "client"), (3, "server"), (4, "inside"), (5, "router")):
         sh(f"ip -n desk link add to-{space} type veth peer name ssh0 netns {space}")
         sh(f"ip -n desk link set to-{space} master ways up; ip -n {space} link set ssh0 up")
         sh(f"ip -n {space} addr add 10.99.0.{number}/24 dev ssh0")
@@ -124,6 +124,7 @@ def hosts() -> dict[str, subprocess.Popen]:
         "client": sshd("client"),
         "server": sshd("server"),
         "inside": sshd("inside"),
+        "router": sshd("router"),
         "bare": sshd("server", 2201, str(bare)),
         "late": sshd("server", 2202, f"{late}:{usual}"),
         "leaving": sshd("server", 2203),
@@ -132,6 +133,7 @@ def hosts() -> dict[str, subprocess.Popen]:
         "client": ("10.99.0.2", 22, "root"),
         "plain": ("10.99.0.2", 22, "plain"),
         "inside": ("10.99.0.4", 22, "root"),
+        "router": ("10.99.0.5", 22, "root"),
         "server": ("10.99.0.3", 22, "root"),
         "bare": ("10.99.0.3", 2201, "root"),
         "late": ("10.99.0.3", 2202, "root"),
@@ -414,6 +416,22 @@ def nat() -> None:
     assert manifest["ends"][1]["interface"] == "any" and manifest["notes"], manifest
 
 
+def between() -> None:
+    """A router between both captures too, by port as it changes addresses, and the answer has a line for each hop."""
+    run = Run("between", "--client", "inside", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "3s",
+              "--also", "router").end(0)
+    manifest = run.manifest()
+    assert [end["side"] for end in manifest["ends"]] == ["client", "server", "between-1"], manifest
+    router = manifest["ends"][2]
+    assert (router["interface"], router["filter"]) == ("out0", f"port {PORT}"), router
+    assert router["capture"]["file"] == "between-1.pcap.zst" and router["samples"], router
+    hops = run.diagnosis()["hops"]
+    assert [hop["calls"] >= 30 for hop in hops] == [True, True], hops
+    # Neither takes what the server does.
+    assert all(hop["mean_ns"] < SERVICE * 1e9 / 2 for hop in hops), hops
+    run.says("and between-1.pcap.zst", "--between between-1.pcap.zst", "The SERVER is slow")
+
+
 def interrupted() -> None:
     """Ctrl-C ends early, with what there is."""
     run = Run("interrupted", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "10min")
@@ -452,7 +470,7 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
-LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, interrupted, local, clock, containers, dry)
+LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, between, interrupted, local, clock, containers, dry)
 
 
 def checks() -> int:
@@ -474,7 +492,7 @@ def checks() -> int:
     # A look every two seconds tells what runs there that its folder is gone.
     time.sleep(2.5)
     kept = [folder for folder in os.listdir("/var/tmp") if str(ROOT).startswith(f"/var/tmp/{folder}/")]
-    left = [f for f in os.listdir("/var/tmp") if f not in kept] + [l for s in ("client", "server", "inside") for l in processes(s).values()
+    left = [f for f in os.listdir("/var/tmp") if f not in kept] + [l for s in ("client", "server", "inside", "router") for l in processes(s).values()
                                      if "run.sh" in l and "leaving" not in l or l.startswith("tcpdump ")]
     left = [line for line in left if "run.sh" not in line] if "gone" in [c.__name__ for c in chosen] else left
     print("WRONG" if left else "ok   ", "nothing is left", left or "")

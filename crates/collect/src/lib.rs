@@ -1,4 +1,4 @@
-//! The names of two ends, into a folder of evidence from both: captures of the same minute, and counters of their hosts
+//! The names of two ends, and of hosts between them, into a folder of evidence from all: captures of the same minute, and counters of their hosts
 //! meanwhile. [`look()`] reaches the ends and plans, [`Ready::capture`] does what is planned.
 //!
 //! It installs nothing, and asks what hosts have: a shell, tcpdump or snoop. What it knows of captures is how they are made,
@@ -22,7 +22,9 @@ pub use facts::{is_interface, is_path};
 pub use look::{Ready, look};
 pub use manifest::Manifest;
 pub use place::{End, Place};
-pub use plan::{Asked, EndPlan, GRACE_S, KEEP_S, Note, Plan, Problem, RESERVE_BYTES, Side, Tool};
+pub use plan::{
+    Asked, BETWEEN_MOST, EndPlan, GRACE_S, KEEP_S, Note, Plan, Problem, RESERVE_BYTES, Side, Tool,
+};
 pub use quote::line as command_line;
 pub use run::{Collected, EndResult, Ended, Fetched};
 
@@ -33,7 +35,7 @@ use std::thread;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     Reaching(Side),
-    /// Both capture.
+    /// All capture.
     Started,
     Progress {
         side: Side,
@@ -78,8 +80,8 @@ fn things(count: usize) -> String {
     }
 }
 
-/// Does the same at both ends at the same time, and gives what came of it, in their order; what happens is told meanwhile.
-fn both<E: Send, T: Send>(
+/// Does the same at all hosts at the same time, and gives what came of it, in their order; what happens is told meanwhile.
+fn everywhere<E: Send, T: Send>(
     ends: &mut [E],
     tell: &mut dyn FnMut(Event),
     work: impl Fn(&mut E, &Sender<Event>) -> T + Sync,

@@ -1,11 +1,11 @@
-//! Two ends that were named, into what is found there: reached, asked what they are and have, held against our clock, and
+//! Two ends that were named, and hosts between them, into what is found there: reached, asked what they are and have, held against our clock, and
 //! asked for their way to each other. Nothing is changed on either.
 
 use crate::clock;
 use crate::facts::{Facts, Path, facts_script};
 use crate::plan::{self, Addresses, Asked, Found, Note, Plan, Problem, Side};
 use crate::reach::{Failure, Reach, Talk};
-use crate::{Error, Event, both};
+use crate::{Error, Event, everywhere};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -57,10 +57,10 @@ pub struct Ready {
     pub(crate) hosts: Vec<Host>,
 }
 
-/// Reaches both ends and plans. `folder` is private to this run.
+/// Reaches all of them and plans. `folder` is private to this run.
 ///
 /// # Errors
-/// All that is missing, of both ends.
+/// All that is missing, of all of them.
 pub fn look(
     asked: &Asked,
     folder: &std::path::Path,
@@ -69,7 +69,7 @@ pub fn look(
     let mut problems = Vec::new();
     let mut reached = Vec::new();
     // One after another: each may ask for a password.
-    for side in [Side::Client, Side::Server] {
+    for side in asked.sides() {
         tell(Event::Reaching(side));
         match Reach::open(asked.place(side), &asked.ssh, folder) {
             Ok(reach) => reached.push((side, reach)),
@@ -81,7 +81,7 @@ pub fn look(
             )),
         }
     }
-    let mut found = both(&mut reached, tell, |(side, reach), _| {
+    let mut found = everywhere(&mut reached, tell, |(side, reach), _| {
         facts(asked, *side, reach)
     })?;
     let mut hosts = Vec::new();
@@ -113,7 +113,7 @@ pub fn look(
             }
         }
     }
-    both(&mut hosts, tell, |host, _| host.found.clock = host.clock())?;
+    everywhere(&mut hosts, tell, |host, _| host.found.clock = host.clock())?;
     let mut notes = Vec::new();
     let addresses = ways(asked, &mut hosts, &mut notes, &mut problems);
     let found: Vec<Found> = hosts.iter().map(|h| h.found.clone()).collect();
@@ -139,7 +139,7 @@ fn cure(asked: &Asked, side: Side) -> &'static str {
 
 fn facts(asked: &Asked, side: Side, reach: &Reach) -> Result<Facts, Failure> {
     let other = match side {
-        Side::Client => Side::Server,
+        Side::Client | Side::Between(_) => Side::Server,
         Side::Server => Side::Client,
     };
     let names: Vec<&str> = asked.place(other).host().into_iter().collect();
@@ -148,7 +148,7 @@ fn facts(asked: &Asked, side: Side, reach: &Reach) -> Result<Facts, Failure> {
 }
 
 /// Asks the client for its way to the server, and then the server for its way back to the address that the client has
-/// on it.
+/// on it, and who is between them for that to the server.
 fn ways(
     asked: &Asked,
     hosts: &mut [Host],
@@ -160,7 +160,9 @@ fn ways(
         server: asked.server_address,
         port: asked.server.port,
     };
-    let [client, server] = hosts else {
+    let ends = hosts.iter().take(2).map(|h| h.side);
+    let both = ends.eq([Side::Client, Side::Server]);
+    let (true, [client, server, between @ ..]) = (both, &mut *hosts) else {
         // The one that was reached may still tell what it lacks.
         let peer = IpAddr::from([192, 0, 2, 1]);
         for host in hosts {
@@ -203,6 +205,9 @@ fn ways(
         Some(ours) => {
             let _ = way(asked, server, ours, addresses.port.unwrap_or(0), problems);
         }
+    }
+    for host in between {
+        let _ = way(asked, host, theirs, addresses.port.unwrap_or(0), problems);
     }
     addresses
 }

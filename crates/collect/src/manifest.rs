@@ -91,7 +91,7 @@ impl Manifest {
     ) -> Manifest {
         let clocks: Vec<Option<Offset>> = collected.ends.iter().map(EndResult::clock).collect();
         let clock = match clocks.as_slice() {
-            [Some(client), Some(server)] => Some(server.against(*client).into()),
+            [Some(client), Some(server), ..] => Some(server.against(*client).into()),
             _ => None,
         };
         let ends = plan

@@ -35,7 +35,24 @@ pub const KEEP_S: u64 = 3_600;
 pub enum Side {
     Client,
     Server,
+    /// A host that what passes between both passes too, such as a firewall; by number, in the order in which they were named.
+    Between(u8),
 }
+
+/// Hosts between both ends, as files are called.
+const BETWEEN: [&str; 8] = [
+    "between-1",
+    "between-2",
+    "between-3",
+    "between-4",
+    "between-5",
+    "between-6",
+    "between-7",
+    "between-8",
+];
+
+/// So many of them at most.
+pub const BETWEEN_MOST: usize = BETWEEN.len();
 
 impl Side {
     #[must_use]
@@ -43,6 +60,16 @@ impl Side {
         match self {
             Side::Client => "client",
             Side::Server => "server",
+            Side::Between(number) => BETWEEN.get(usize::from(number)).unwrap_or(&"between"),
+        }
+    }
+
+    /// The option that names its interface.
+    pub(crate) fn interface_option(self) -> &'static str {
+        match self {
+            Side::Client => "--client-interface",
+            Side::Server => "--server-interface",
+            Side::Between(_) => "--also-interface",
         }
     }
 }
@@ -52,6 +79,8 @@ impl Side {
 pub struct Asked {
     pub client: End,
     pub server: End,
+    /// Hosts between both, [`BETWEEN_MOST`] at most.
+    pub between: Vec<Place>,
     pub seconds: u64,
     /// The most that each end's capture may have.
     pub max_bytes: u64,
@@ -66,13 +95,26 @@ pub struct Asked {
     pub server_address: Option<IpAddr>,
     pub client_interface: Option<String>,
     pub server_interface: Option<String>,
+    /// Of hosts between both, as far as they are said.
+    pub between_interfaces: Vec<String>,
 }
 
 impl Asked {
+    /// The client, the server, and who is between them.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+        let between = self.between.len().min(BETWEEN_MOST) as u8;
+        let ends = [Side::Client, Side::Server].into_iter();
+        ends.chain((0..between).map(Side::Between))
+    }
+
     pub(crate) fn place(&self, side: Side) -> &Place {
         match side {
             Side::Client => &self.client.place,
             Side::Server => &self.server.place,
+            Side::Between(number) => {
+                let place = self.between.get(usize::from(number));
+                place.unwrap_or(&self.server.place)
+            }
         }
     }
 
@@ -80,6 +122,10 @@ impl Asked {
         match side {
             Side::Client => self.client_interface.as_deref(),
             Side::Server => self.server_interface.as_deref(),
+            Side::Between(number) => {
+                let name = self.between_interfaces.get(usize::from(number));
+                name.map(String::as_str)
+            }
         }
     }
 }
@@ -257,9 +303,15 @@ pub(crate) fn plan(
     }
     let mut problems: Vec<Problem> = ends.iter().flat_map(|end| missing(asked, end)).collect();
     let mut plans = Vec::new();
+    let is_virtual = ends.iter().any(|end| is_virtual(end, addresses));
     for end in &ends {
-        let is_translated = translated.is_some() && end.side == Side::Server;
-        match end_plan(asked, end, addresses, port, is_translated, &mut notes) {
+        // Between both, either may have another address.
+        let by_port = match end.side {
+            Side::Client => false,
+            Side::Server => translated.is_some(),
+            Side::Between(_) => translated.is_some() || is_virtual,
+        };
+        match end_plan(asked, end, addresses, port, by_port, &mut notes) {
             Some(plan) => plans.push(plan),
             // A reason is among those found above, or this one.
             None if problems.is_empty() => problems.push(of(
@@ -271,7 +323,7 @@ pub(crate) fn plan(
             None => {}
         }
     }
-    if let [client, server] = ends.as_slice()
+    if let [client, server, ..] = ends.as_slice()
         && let Some((client, server)) = client.clock.zip(server.clock)
     {
         let offset = server.against(client);
@@ -307,26 +359,35 @@ const SAMPLES: [&str; 7] = [
     "ss", "nstat", "netstat", "vmstat", "iostat", "mpstat", "ethtool",
 ];
 
+/// Whether the server does not have the address to which the client sends.
+fn is_virtual(end: &Found, addresses: Addresses) -> bool {
+    let own = &end.facts.addresses;
+    let is_another = |a: IpAddr| !a.is_loopback() && !own.is_empty() && !own.contains(&a);
+    end.side == Side::Server && addresses.server.is_some_and(is_another)
+}
+
 fn end_plan(
     asked: &Asked,
     end: &Found,
     addresses: Addresses,
     port: u16,
-    is_translated: bool,
+    by_port: bool,
     notes: &mut Vec<Note>,
 ) -> Option<EndPlan> {
     let path = end.path.as_ref()?;
     let (own, peer) = match end.side {
-        Side::Client => (addresses.client?, addresses.server?),
-        Side::Server => (addresses.server?, addresses.client?),
+        Side::Client => (Some(addresses.client?), addresses.server?),
+        Side::Server => (Some(addresses.server?), addresses.client?),
+        Side::Between(_) => (None, addresses.server?),
     };
-    let filter = match is_translated {
-        true => format!("port {port}"),
-        false => filter(peer, port),
+    let filter = match by_port {
+        true if port > 0 => format!("port {port}"),
+        _ => filter(peer, port),
     };
-    let is_known = end.facts.addresses.is_empty() || end.facts.addresses.contains(&own);
-    if end.side == Side::Server && !own.is_loopback() && !is_known {
-        notes.push(Note::Virtual { server: own });
+    if is_virtual(end, addresses)
+        && let Some(server) = own
+    {
+        notes.push(Note::Virtual { server });
     }
     let snaplen = snaplen(asked, port);
     if snaplen < WHOLE && !path.offload.is_empty() {
@@ -344,7 +405,7 @@ fn end_plan(
         place: asked.place(end.side).clone(),
         system: end.facts.shown.clone(),
         host: end.facts.host.clone(),
-        address: Some(own),
+        address: own,
         capture: capture(tool, &interface, snaplen, path.nanoseconds, &filter),
         interface,
         tool,

@@ -12,7 +12,7 @@ use crate::plan::{EndPlan, GRACE_S, Plan, Problem, Side, Tool};
 use crate::quote;
 use crate::reach::Failure;
 use crate::samples;
-use crate::{Error, Event, both};
+use crate::{Error, Event, everywhere};
 use std::io::{self, Seek, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,7 +122,7 @@ impl Ready {
         let plan = self.plan.clone();
         let result = self.captured(&plan, output, stop, tell);
         // Also where something failed.
-        let left = both(&mut self.hosts, tell, |host, _| remove(host))?;
+        let left = everywhere(&mut self.hosts, tell, |host, _| remove(host))?;
         for (host, left) in self.hosts.iter_mut().zip(left) {
             if let Err(why) = left {
                 tell(Event::Left {
@@ -145,7 +145,7 @@ impl Ready {
         tell: &mut dyn FnMut(Event),
     ) -> Result<Collected, Error> {
         let hosts = &mut self.hosts;
-        let ready = both(hosts, tell, |host, _| prepare(host, plan))?;
+        let ready = everywhere(hosts, tell, |host, _| prepare(host, plan))?;
         all(
             hosts,
             ready,
@@ -155,7 +155,7 @@ impl Ready {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Stopped);
         }
-        let started = both(hosts, tell, |host, _| start(host))?;
+        let started = everywhere(hosts, tell, |host, _| start(host))?;
         all(
             hosts,
             started,
@@ -166,12 +166,12 @@ impl Ready {
         tell(Event::Started);
         // When one end has ended, more of the other is of no use.
         let enough = AtomicBool::new(false);
-        both(hosts, tell, |host, events| {
+        everywhere(hosts, tell, |host, events| {
             watch(host, plan.seconds, stop, &enough, events)
         })?;
         let ended_ns = clock::now_ns();
         tell(Event::Fetching);
-        let ends = both(hosts, tell, |host, events| {
+        let ends = everywhere(hosts, tell, |host, events| {
             fetched(host, plan, output, events)
         })?;
         Ok(Collected {

@@ -27,6 +27,7 @@ Examples:
   slowside capture --client app1 --server root@array:2049
   slowside capture --client local --server db1:5432 --for 2m -o monday
   slowside capture --client app1 --server array:2049 --dry-run
+  slowside capture --client app1 --server array:2049 --also firewall
   slowside capture --client kubectl:prod/app-0/shot --server docker:pg:5432")]
 pub(crate) struct Capture {
     /// The end that asks
@@ -38,6 +39,13 @@ pub(crate) struct Capture {
     /// Without a port it is the only one to which the client has connections there.
     #[arg(long, value_name = "[USER@]HOST[:PORT]")]
     pub(crate) server: End,
+
+    /// A host between both, which what passes between them passes: a firewall, a router; may be given several times
+    ///
+    /// It captures on the interface of its way to the server. The answer then says how much of the path lies between which
+    /// of them.
+    #[arg(long, value_name = "[USER@]HOST")]
+    pub(crate) also: Vec<End>,
 
     /// How long
     #[arg(long = "for", value_name = "DURATION", value_parser = time, default_value = "30s")]
@@ -88,6 +96,10 @@ pub(crate) struct Capture {
     /// The server's interface, instead of that of its way to the client
     #[arg(long, value_name = "NAME", value_parser = interface)]
     pub(crate) server_interface: Option<String>,
+
+    /// The interface of a host between both, instead of that of its way to the server; in the order of --also
+    #[arg(long, value_name = "NAME", value_parser = interface, requires = "also")]
+    pub(crate) also_interface: Vec<String>,
 
     /// Nothing on standard error but errors, and what is missing
     #[arg(short, long)]

@@ -8,7 +8,7 @@ use crate::exit::Done;
 use crate::out::{self, complain};
 use analysis::results::Diagnosis;
 use anyhow::{Context, anyhow, bail};
-use collect::{Asked, Collected, Error, Manifest, look};
+use collect::{Asked, BETWEEN_MOST, Collected, Error, Manifest, Side, look};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{Harmless, Page};
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
     }
     let private =
         tempfile::tempdir().context("no folder for connections could be made; set TMPDIR")?;
-    let mut watched = Watched::new(args.quiet, asked.seconds);
+    let mut watched = Watched::new(args.quiet, &asked);
     let mut ready = look(&asked, private.path(), &mut |e| watched.event(&e)).map_err(said)?;
     if args.dry_run {
         print(|out| shown::plan(&ready.plan, out))?;
@@ -91,9 +91,19 @@ fn asked(args: &Capture) -> anyhow::Result<Asked> {
         args.client.port.is_none(),
         "the port is the server's; give it to --server"
     );
+    anyhow::ensure!(
+        args.also.iter().all(|host| host.port.is_none()),
+        "the port is the server's; give it to --server"
+    );
+    anyhow::ensure!(
+        args.also.len() <= BETWEEN_MOST,
+        "--also takes {BETWEEN_MOST} hosts between both ends at most"
+    );
     Ok(Asked {
         client: args.client.clone(),
         server: args.server.clone(),
+        between: args.also.iter().map(|host| host.place.clone()).collect(),
+        between_interfaces: args.also_interface.clone(),
         seconds: args.duration,
         max_bytes: args.max_size,
         snaplen: args.snaplen,
@@ -146,15 +156,26 @@ fn make(output: &Path) -> anyhow::Result<()> {
 /// which nothing can be used are left out, and that is said.
 fn evidence(collected: &Collected, folder: &Path) -> Vec<String> {
     let mut words = vec!["diagnose".to_owned()];
+    let mut of_ends = 0;
     for end in &collected.ends {
+        let option = match end.side {
+            Side::Client => "--client",
+            Side::Server => "--server",
+            // Between two ends, or between none.
+            Side::Between(_) if of_ends < 2 => continue,
+            Side::Between(_) => "--between",
+        };
         if let Some(capture) = &end.capture {
-            words.extend([format!("--{}", end.side.name()), capture.file.clone()]);
+            of_ends += 1;
+            words.extend([option.to_owned(), capture.file.clone()]);
         }
     }
     for end in &collected.ends {
         let side = match end.side {
-            collect::Side::Client => End::Client,
-            collect::Side::Server => End::Server,
+            Side::Client => End::Client,
+            Side::Server => End::Server,
+            // Its counters are no end's.
+            Side::Between(_) => continue,
         };
         for sample in &end.samples {
             match trace::host::read(&[(Some(side), folder.join(&sample.file))]) {

@@ -33,7 +33,7 @@ pub(super) fn missing(asked: &Asked, end: &Found) -> Vec<Problem> {
                     ADDRESSES,
                 );
             } else if path.interface.is_none() && tool.is_some() {
-                let cure = format!("name it with --{}-interface", end.side.name());
+                let cure = format!("name it with {}", end.side.interface_option());
                 add("the interface was not found", &cure);
             }
             let no_rights = match (tool, &path.refused) {

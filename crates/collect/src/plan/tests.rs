@@ -14,6 +14,8 @@ fn asked(client: &str, server: &str) -> Asked {
         server_address: None,
         client_interface: None,
         server_interface: None,
+        between: Vec::new(),
+        between_interfaces: Vec::new(),
     }
 }
 
@@ -206,6 +208,50 @@ fn a_client_behind_nat_is_captured_by_port() {
         known(1).client.expect("it is said"),
         2_049
     ));
+}
+
+#[test]
+fn who_is_between_captures_what_passes_to_the_server() {
+    let mut asked = asked("a", "b:2049");
+    asked.between = vec![Place::Local, Place::Local];
+    let sides: Vec<&str> = asked.sides().map(Side::name).collect();
+    assert_eq!(sides, ["client", "server", "between-1", "between-2"]);
+    let with_two = |mut ends: Vec<Found>| {
+        for number in 0..2 {
+            ends.push(found(
+                Side::Between(number),
+                "address 10.0.0.9\n",
+                "source 10.0.0.9\n",
+            ));
+        }
+        ends
+    };
+    let filters = |ends| {
+        let plan = plan(&asked, with_two(ends), known(2_049), Vec::new()).expect("a plan");
+        let ends = plan.ends.iter().skip(2);
+        ends.map(|e| (e.side.name(), e.filter.clone()))
+            .collect::<Vec<_>>()
+    };
+    let of = |filter: &str| ["between-1", "between-2"].map(|name| (name, filter.to_owned()));
+    assert_eq!(filters(both("", "")), of("host 10.0.0.5 and port 2049"));
+    // Either address may be another there.
+    let translated = both(
+        "connection 10.0.0.1:700 10.0.0.5:2049\n",
+        "connection 10.0.0.5:2049 192.0.2.9:4000\n",
+    );
+    assert_eq!(filters(translated), of("port 2049"));
+    let mut is_virtual = both("", "");
+    is_virtual[1].facts.addresses = vec!["10.0.0.77".parse().expect("an address")];
+    assert_eq!(filters(is_virtual), of("port 2049"));
+    // Its cure is an option of its own.
+    let mut lost = with_two(both("", ""));
+    lost[3].path = Some(Path::read("uid 0\nprecision nano\n"));
+    let problems = plan(&asked, lost, known(2_049), Vec::new()).expect_err("a problem");
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(
+        problems[0].cure.ends_with("--also-interface"),
+        "{problems:?}"
+    );
 }
 
 #[test]

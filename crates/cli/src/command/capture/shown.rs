@@ -2,9 +2,11 @@
 
 use crate::out::{self, complain};
 use collect::{
-    Collected, EndPlan, Ended, Event, GRACE_S, KEEP_S, Plan, RESERVE_BYTES, Side, command_line,
+    Asked, Collected, EndPlan, Ended, Event, GRACE_S, KEEP_S, Plan, RESERVE_BYTES, Side,
+    command_line,
 };
 use indicatif::{BinaryBytes, DecimalBytes, ProgressBar, ProgressStyle};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// The exact commands, and what bounds them.
@@ -88,16 +90,23 @@ fn of_end(plan: &Plan, end: &EndPlan, out: &mut dyn Write) -> io::Result<()> {
 pub(super) struct Watched {
     quiet: bool,
     seconds: u64,
-    bytes: [u64; 2],
+    /// Who captures.
+    who: &'static str,
+    /// What each host has so far.
+    bytes: BTreeMap<Side, u64>,
     bar: Option<ProgressBar>,
 }
 
 impl Watched {
-    pub(super) fn new(quiet: bool, seconds: u64) -> Watched {
+    pub(super) fn new(quiet: bool, asked: &Asked) -> Watched {
         Watched {
             quiet,
-            seconds,
-            bytes: [0; 2],
+            seconds: asked.seconds,
+            who: match asked.between.is_empty() {
+                true => "both ends",
+                false => "both ends and who is between them",
+            },
+            bytes: BTreeMap::new(),
             bar: None,
         }
     }
@@ -114,7 +123,7 @@ impl Watched {
         match event {
             Event::Reaching(_) | Event::Fetched(_) => {}
             Event::Started => {
-                self.note(&format!("both ends capture, for {} s", self.seconds));
+                self.note(&format!("{} capture, for {} s", self.who, self.seconds));
                 self.begin();
             }
             Event::Progress { side, seconds, bytes } => self.advance(*side, *seconds, *bytes),
@@ -150,19 +159,13 @@ impl Watched {
     }
 
     fn advance(&mut self, side: Side, seconds: u64, bytes: u64) {
-        let [client, server] = &mut self.bytes;
-        match side {
-            Side::Client => *client = bytes,
-            Side::Server => *server = bytes,
-        }
+        self.bytes.insert(side, bytes);
         if let Some(bar) = &self.bar {
             bar.set_position(seconds.min(self.seconds));
-            let [client, server] = self.bytes;
-            bar.set_message(format!(
-                "client {}, server {}",
-                DecimalBytes(client),
-                DecimalBytes(server)
-            ));
+            let each = self.bytes.iter();
+            let each =
+                each.map(|(side, bytes)| format!("{} {}", side.name(), DecimalBytes(*bytes)));
+            bar.set_message(each.collect::<Vec<_>>().join(", "));
         }
     }
 
