@@ -94,9 +94,12 @@ impl Pairs<'_> {
         let mut order = vec![(0, 0)];
         let mut strangers = Vec::new();
         for point in 1..=last {
+            if is_stated && point == last {
+                order.push((i64::MAX, point));
+                continue;
+            }
             let hop = self.take([0, point], events)?;
             match hop.longer_at_first_ns() {
-                _ if is_stated && point == last => order.push((i64::MAX, point)),
                 Some(nearer_ns) if is_stated => order.push((nearer_ns.max(1), point)),
                 Some(nearer_ns) => order.push((nearer_ns, point)),
                 None => strangers.push(point),
