@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_hop_that_has_most_is_named_if_there_is_one_and_the_network_is_to_blame() {
-        let far = "So it is. Of a call, 3.00 ms lie between wall and server.";
+        let far = "So it is. Of a call, 3.00 ms lie between wall and at/server.";
         assert_eq!(told(Side::Network, 2_000_000, 3_000_000), far);
         assert_eq!(told(Side::Network, 3_000_000, 3_000_000), "So it is.");
         assert_eq!(told(Side::Server, 2_000_000, 3_000_000), "So it is.");
