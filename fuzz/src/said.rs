@@ -16,7 +16,7 @@ pub const LOST: u8 = 1;
 pub const AGAIN: u8 = 2;
 pub const RESET: u8 = 3;
 
-/// Something said, as [`capture`] reads it: on which of the ports, whether by the client, how long after what was said
+/// Something said, as [`capture()`] reads it: on which of the ports, whether by the client, how long after what was said
 /// before (1 µs, 1 ms, 40 ms, an hour), and what becomes of it.
 #[must_use]
 pub fn written(port: u8, is_client: bool, pause: u8, fate: u8, bytes: &[u8]) -> Vec<u8> {
