@@ -6,6 +6,7 @@ use crate::text::{Grid, Unit, grouped, share};
 use analysis::hops::{Hop, together_ns};
 use analysis::results::Diagnosis;
 use serde_json::{Value, json};
+use std::path::Path;
 
 const TITLE: &str = "The path, from capture point to capture point";
 
@@ -47,9 +48,14 @@ pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<String>>)> {
     (!d.hops.is_empty()).then(|| (format!("{TITLE}, in {}", unit.name), rows))
 }
 
+/// Its points, without folders where their files' names alone tell them apart.
 fn name(hop: &Hop) -> String {
+    let file = |path| Path::new(path).file_name().and_then(|n| n.to_str());
     match hop.names() {
-        Some([from, to]) => format!("{from} and {to}"),
+        Some([from, to]) => match (file(from), file(to)) {
+            (Some(a), Some(b)) if a != b => format!("{a} and {b}"),
+            _ => format!("{from} and {to}"),
+        },
         None => "one point".to_owned(),
     }
 }
@@ -106,6 +112,20 @@ mod tests {
         "]]
         .assert_eq(&text(&path()));
         assert_eq!(text(&samples::diagnosis()), "");
+    }
+
+    #[test]
+    fn folders_stand_only_where_names_alone_do_not_tell() {
+        let mut d = path();
+        let mut shown = |from: &str, to: &str| {
+            let captures = d.hops[0].diagnosis.captures.iter_mut();
+            for (capture, file) in captures.zip([from, to]) {
+                capture.files = vec![file.to_owned()];
+            }
+            name(&d.hops[0])
+        };
+        assert_eq!(shown("x/a.pcap", "y/b.pcap"), "a.pcap and b.pcap");
+        assert_eq!(shown("x/a.pcap", "y/a.pcap"), "x/a.pcap and y/a.pcap");
     }
 
     #[test]
