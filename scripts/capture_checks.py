@@ -199,7 +199,7 @@ class Run:
         self.reader = threading.Thread(target=lambda: self.err.extend(iter(self.process.stderr.readline, "")))
         self.reader.start()
 
-    def heard(self, what: str, within: float = 20) -> None:
+    def heard(self, what: str, within: float = 40) -> None:
         end = time.monotonic() + within
         while not any(what in line for line in self.err):
             assert time.monotonic() < end and self.process.poll() is None, f"{self.name}: no {what!r}: {self.err}"
@@ -480,7 +480,7 @@ def checks() -> int:
     all_of = {c.__name__: c for c in LONGEST_FIRST}
     chosen = [all_of[name] for name in sys.argv[3:]] or list(all_of.values())
     failed = 0
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
         began = time.monotonic()
         tried = {pool.submit(check, *([daemons] if check is gone else [])): check for check in chosen}
         for result in concurrent.futures.as_completed(tried):
