@@ -1,5 +1,5 @@
-//! The names of two ends, and of hosts between them, into a folder of evidence from all: captures of the same minute, and counters of their hosts
-//! meanwhile. [`look()`] reaches the ends and plans, [`Ready::capture`] does what is planned.
+//! The names of two ends, and of hosts between them, into a folder of evidence from all: captures of the same minute, and
+//! counters of their hosts meanwhile. [`look()`] reaches the ends and plans, [`Ready::capture`] does what is planned.
 //!
 //! It installs nothing, and asks what hosts have: a shell, tcpdump or snoop. What it knows of captures is how they are made,
 //! not what is in them.

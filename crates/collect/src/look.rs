@@ -1,5 +1,5 @@
-//! Two ends that were named, and hosts between them, into what is found there: reached, asked what they are and have, held against our clock, and
-//! asked for their way to each other. Nothing is changed on either.
+//! Two ends that were named, and hosts between them, into what is found there: reached, asked what they are and have, held
+//! against our clock, and asked for their way to each other. Nothing is changed on any.
 
 use crate::clock;
 use crate::facts::{Facts, Path, facts_script};

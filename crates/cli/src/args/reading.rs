@@ -19,7 +19,8 @@ pub(crate) struct Inputs {
     /// Capture files, `-` for standard input
     ///
     /// Two are the two ends of the same traffic. Three or more are one capture, and the answer says
-    /// so; or, for diagnose and report, points of one path where all hold the same packets. A directory stands for the capture files in it.
+    /// so; or, for diagnose and report, points of one path where all hold the same packets. A directory
+    /// stands for the capture files in it.
     #[arg(value_name = "CAPTURE", conflicts_with_all = ["client", "server"])]
     pub(crate) captures: Vec<PathBuf>,
 

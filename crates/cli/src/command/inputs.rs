@@ -46,9 +46,8 @@ pub(super) fn path(
     between: &[PathBuf],
     as_one: bool,
 ) -> anyhow::Result<(Captures, Vec<Vec<PathBuf>>, Vec<Text>)> {
-    let given: Vec<PathBuf> = args.captures.iter().chain(between).cloned().collect();
     let is_path = !as_one && args.captures.len() > 2 && between.is_empty();
-    if is_path && let Ends::Several(mut files) = slowside::ends(&given) {
+    if is_path && let Ends::Several(mut files) = slowside::ends(&args.captures) {
         let note = text!(
             "{count} files hold the same packets: they are read as captures of as many points of the path.",
             count = files.len()
