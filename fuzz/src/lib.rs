@@ -22,6 +22,7 @@ mod programmes;
 mod readers;
 mod rpc;
 pub mod said;
+mod scrape;
 mod scratch;
 mod tns;
 mod traces;
@@ -38,6 +39,7 @@ pub use probe::probe_wire;
 pub use programmes::programmes;
 pub use readers::{compressed, pcap, pcapng, snoop};
 pub use rpc::{mysql, names, pgsql, rpc_tcp, rpc_udp, smb2, turns};
+pub use scrape::scrape;
 pub use scratch::sweep;
 pub use tns::tns;
 pub use traces::{oracle_trace, sqlnet_trace};
@@ -81,5 +83,6 @@ pub const ALL: &[Target] = &[
     ("sqlnet_trace", sqlnet_trace),
     ("filter", filter),
     ("probe_wire", probe_wire),
+    ("scrape", scrape),
     ("expression", expression),
 ];

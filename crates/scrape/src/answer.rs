@@ -16,15 +16,28 @@ pub(crate) enum Status {
 }
 
 impl Status {
-    fn line(self) -> &'static str {
+    pub(crate) fn code(self) -> u16 {
         match self {
-            Status::Ok => "200 OK",
-            Status::BadRequest => "400 Bad Request",
-            Status::Unauthorized => "401 Unauthorized\r\nWWW-Authenticate: Bearer",
-            Status::NotFound => "404 Not Found",
-            Status::MethodNotAllowed => "405 Method Not Allowed\r\nAllow: GET, HEAD",
-            Status::Timeout => "408 Request Timeout",
-            Status::TooLarge => "431 Request Header Fields Too Large",
+            Status::Ok => 200,
+            Status::BadRequest => 400,
+            Status::Unauthorized => 401,
+            Status::NotFound => 404,
+            Status::MethodNotAllowed => 405,
+            Status::Timeout => 408,
+            Status::TooLarge => 431,
+        }
+    }
+
+    /// Behind the code: its name, and the header that it asks for.
+    fn reason(self) -> &'static str {
+        match self {
+            Status::Ok => "OK",
+            Status::BadRequest => "Bad Request",
+            Status::Unauthorized => "Unauthorized\r\nWWW-Authenticate: Bearer",
+            Status::NotFound => "Not Found",
+            Status::MethodNotAllowed => "Method Not Allowed\r\nAllow: GET, HEAD",
+            Status::Timeout => "Request Timeout",
+            Status::TooLarge => "Request Header Fields Too Large",
         }
     }
 
@@ -57,9 +70,10 @@ pub(crate) fn write(
         _ => "text/plain; charset=utf-8",
     };
     let head = format!(
-        "HTTP/1.1 {}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\
+        "HTTP/1.1 {} {}\r\nContent-Type: {content_type}\r\nContent-Length: {}\r\n\
          Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n",
-        status.line(),
+        status.code(),
+        status.reason(),
         text.len()
     );
     within(stream, head.as_bytes(), until)?;

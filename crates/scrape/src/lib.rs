@@ -164,20 +164,27 @@ impl Drop for Place {
     }
 }
 
+/// The status code (RFC 9110 section 15) that a request of these bytes is answered with; `None` while there must come more of it.
+#[must_use]
+pub fn status_code(head: &[u8], token: Option<&Token>) -> Option<u16> {
+    request::parse(head).map(|asked| status(asked.as_ref(), token).code())
+}
+
 /// One request and its answer. Who goes away meanwhile is nobody's problem.
 fn serve(stream: &TcpStream, shared: &Shared) {
     let asked = request::read(stream, Instant::now() + ASKING);
     let until = Instant::now() + ANSWERING;
-    let status = match &asked {
-        Err(status) => *status,
-        Ok(asked) => judge(asked, shared.token.as_ref()),
-    };
+    let status = status(asked.as_ref(), shared.token.as_ref());
     let text = match status {
         Status::Ok => shared.text(),
         refused => refused.text().as_bytes().into(),
     };
     let is_head = asked.is_ok_and(|asked| asked.is_head);
     let _ = answer::write(stream, status, shared.content_type, &text, is_head, until);
+}
+
+fn status(asked: Result<&request::Asked, &Status>, token: Option<&Token>) -> Status {
+    asked.map_or_else(|refused| *refused, |asked| judge(asked, token))
 }
 
 /// The token first: who has none learns nothing, not even what there is.

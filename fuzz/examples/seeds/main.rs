@@ -10,6 +10,7 @@ mod mysql;
 mod names;
 mod pgsql;
 mod readers;
+mod requests;
 mod segments;
 mod smb2;
 mod texts;
@@ -40,6 +41,7 @@ fn main() {
     names::write_all();
     smb2::write_all();
     wire::write_all();
+    requests::write_all();
     captures::write_all();
 }
 
