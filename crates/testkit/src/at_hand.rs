@@ -2,8 +2,10 @@
 //! Where something is not there, they say a word about it and go on; in CI programs must be there.
 #![allow(clippy::print_stderr, reason = "says that nothing was tested")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// The repository.
 #[must_use]
@@ -76,10 +78,22 @@ fn may(program: &str, with: &str) -> bool {
     may
 }
 
-/// A program of which `--version` says this.
+/// A program of which `--version` says this. It is asked once: tshark takes half a second to say so.
 fn is_there(program: &str, says: &str) -> bool {
-    let shown = Command::new(program).arg("--version").output();
-    let found = shown.is_ok_and(|s| String::from_utf8_lossy(&s.stdout).contains(says));
+    static SAID: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
+    let ask = || {
+        let shown = Command::new(program).arg("--version").output();
+        shown.map_or_else(
+            |_| String::new(),
+            |s| String::from_utf8_lossy(&s.stdout).into_owned(),
+        )
+    };
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = said
+        .entry(program.to_owned())
+        .or_insert_with(ask)
+        .contains(says);
+    drop(said);
     if !found {
         let in_ci = std::env::var_os("CI").is_some();
         assert!(!in_ci, "{program} {says} is needed here");
