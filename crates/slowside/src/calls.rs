@@ -46,8 +46,16 @@ pub fn calls(
     sink: &mut CallSink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Vec<CaptureResult>, Error> {
+    // A call's row is the same whichever others are asked for.
+    let asked = config.filter.as_ref();
+    let config = &Config {
+        filter: None,
+        ..config.clone()
+    };
+    let passes = |call: &Call| asked.is_none_or(|filter| filter.matches(call));
     let read = ReadOptions {
         rows: true,
+        asked,
         ..ReadOptions::new(None, config)
     };
     let Diagnosed {
@@ -70,7 +78,7 @@ pub fn calls(
     match &captures {
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
             let take = |row, call: &Call| Known {
-                is_wanted: true,
+                is_wanted: passes(call),
                 judged: judged.get(0, row),
                 connection: numbers.get(0, call.connection),
                 unpaired: None,
@@ -91,7 +99,7 @@ pub fn calls(
             let at_server = known.iter_mut().find(is_server);
             let names = at_server.map_or_else(Vec::new, |c| c.files.clone());
             let take = |row, call: &Call| Known {
-                is_wanted: true,
+                is_wanted: passes(call),
                 judged: judged.get(0, row),
                 connection: numbers.get(0, call.connection),
                 unpaired: judged.unpaired(0, row),
@@ -99,7 +107,7 @@ pub fn calls(
             let again = rows(client, &names, config, take, &owners, sink, events)?;
             add_damage(known.iter_mut().find(|c| !is_server(c)), &again);
             let alone = |row, call: &Call| Known {
-                is_wanted: !judged.is_matched(row),
+                is_wanted: !judged.is_matched(row) && passes(call),
                 judged: judged.get(1, row),
                 connection: numbers.get(1, call.connection),
                 unpaired: judged.unpaired(1, row),

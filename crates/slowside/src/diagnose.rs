@@ -1,6 +1,7 @@
 //! One or two captures into a diagnosis: reads them side by side and feeds the analysis.
 
 use crate::Error;
+use crate::chosen::{Chosen, Rows};
 use crate::config::{Captures, Config, Event};
 use crate::judged::AllJudged;
 use crate::link::Wanted;
@@ -14,6 +15,7 @@ use analysis::compare::blocks::FIRST_WIDTH_NS;
 use analysis::diagnose::Options;
 use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
+use analysis::filter::Filter;
 use analysis::ledgers::{Judged, Looked};
 use analysis::results::{CaptureResult, Diagnosis, Unpaired, Vantage};
 use analysis::tiers::Only;
@@ -29,6 +31,10 @@ struct Side<'a> {
     tally: Tally,
     selection: Selection<'a>,
     only: Option<&'a Only>,
+    /// What both captures together say of which calls are looked at, by their row.
+    chosen: Option<Rows>,
+    /// Rows of batches before this one.
+    rows: u64,
     ended: bool,
 }
 
@@ -36,6 +42,20 @@ impl Side<'_> {
     /// Whether the calls of this client are looked at.
     fn takes_those_of(&self, client: Endpoint) -> bool {
         self.only.is_none_or(|only| only.takes(client))
+    }
+
+    /// The calls of a batch and whether each is looked at.
+    fn calls<'b>(&'b self, records: &'b Answers) -> impl Iterator<Item = (&'b Call, bool)> {
+        let mut row = self.rows;
+        let calls = records.calls().filter(|c| self.takes_those_of(c.client));
+        calls.map(move |call| {
+            let Some(chosen) = &self.chosen else {
+                return (call, self.selection.takes(call));
+            };
+            let is_row = self.selection.takes_time_of(call);
+            row += u64::from(is_row);
+            (call, is_row && chosen.has(row - 1))
+        })
     }
 }
 
@@ -102,6 +122,8 @@ pub(crate) struct ReadOptions<'a> {
     pub(crate) measure: bool,
     /// Whether to keep each call's ledger.
     pub(crate) rows: bool,
+    /// What is asked of calls that are all looked at: ledgers are kept of those that pass.
+    pub(crate) asked: Option<&'a Filter>,
     /// Where captures are read as if they had been cut to these times.
     pub(crate) times: Times,
     /// Which calls are looked at, where some are made by a host that works for others.
@@ -116,6 +138,7 @@ struct Made {
     charts: Charts,
     kept: Option<Kept>,
     judged: Option<AllJudged>,
+    chosen: Chosen,
     numbers: Numbers,
 }
 
@@ -130,6 +153,7 @@ impl<'a> ReadOptions<'a> {
             charts: false,
             measure: false,
             rows: false,
+            asked: None,
             times: Times::default(),
             only: None,
             own: None,
@@ -237,7 +261,7 @@ impl<'a> ReadOptions<'a> {
 
     /// A capture that is open already.
     pub(crate) fn one(&self, capture: Capture) -> Result<Diagnosis, Error> {
-        let made = self.open(vec![capture], [None, None], &mut |_| {})?;
+        let made = self.open(vec![capture], [None, None], [None, None], &mut |_| {})?;
         Ok(made.diagnosis)
     }
 
@@ -247,6 +271,57 @@ impl<'a> ReadOptions<'a> {
         captures: &Captures,
         events: &mut dyn FnMut(Event),
     ) -> Result<Diagnosed, Error> {
+        let chosen = self.chosen(captures, events)?;
+        let made = self.of(captures, chosen, events)?;
+        Ok(Diagnosed {
+            diagnosis: made.diagnosis,
+            charts: made.charts,
+            kept: made.kept,
+            captures: captures.clone(),
+            judged: made.judged,
+            numbers: made.numbers,
+        })
+    }
+
+    /// Of two captures with `--where`, the rows of each that are looked at.
+    fn chosen(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<[Option<Rows>; 2], Error> {
+        let asked = self.config.filter.as_ref();
+        if asked.is_none() || !matches!(captures, Captures::Two(..) | Captures::Sides { .. }) {
+            return Ok([None, None]);
+        }
+        crate::spool(captures, events)?;
+        let all = Config {
+            filter: None,
+            hosts: Arc::default(),
+            server_app: None,
+            ..self.config.clone()
+        };
+        let matching = ReadOptions {
+            app: None,
+            config: &all,
+            charts: false,
+            measure: false,
+            asked,
+            ..*self
+        };
+        let made = matching.of(captures, [None, None], events)?;
+        let sides = made.diagnosis.captures.iter();
+        let client = sides
+            .map(|c| c.side)
+            .position(|s| s != Some(Vantage::Server));
+        Ok(made.chosen.rows(client.unwrap_or(0)).map(Some))
+    }
+
+    fn of(
+        &self,
+        captures: &Captures,
+        chosen: [Option<Rows>; 2],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Made, Error> {
         let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
             Captures::One(a) => (vec![a], [None, None]),
             Captures::Two(a, b) => (vec![a, b], [None, None]),
@@ -258,21 +333,14 @@ impl<'a> ReadOptions<'a> {
             Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
         };
         let opened: Result<Vec<Capture>, Error> = inputs.into_iter().map(run::open).collect();
-        let made = self.open(opened?, stated, events)?;
-        Ok(Diagnosed {
-            diagnosis: made.diagnosis,
-            charts: made.charts,
-            kept: made.kept,
-            captures: captures.clone(),
-            judged: made.judged,
-            numbers: made.numbers,
-        })
+        self.open(opened?, stated, chosen, events)
     }
 
     fn open(
         &self,
         captures: Vec<Capture>,
         stated: [Option<Vantage>; 2],
+        chosen: [Option<Rows>; 2],
         events: &mut dyn FnMut(Event),
     ) -> Result<Made, Error> {
         let mut diagnoser = self.diagnoser(captures.len(), stated);
@@ -282,6 +350,10 @@ impl<'a> ReadOptions<'a> {
             ends.resize_with(2, || self.of_one_end());
         }
         let mut sides = self.sides(captures);
+        for (side, chosen) in sides.iter_mut().zip(chosen) {
+            side.chosen = chosen;
+        }
+        let mut asked = Chosen::default();
         let mut records = Answers::default();
         let mut opened_at = Opened::default();
         while !sides.iter().all(|s| s.ended) {
@@ -301,6 +373,16 @@ impl<'a> ReadOptions<'a> {
             if self.rows {
                 records.connections().for_each(|c| opened_at.add(which, c));
             }
+            if let Some(filter) = self.asked {
+                let rows = side.calls(&records).filter(|(_, is_row)| *is_row);
+                for (row, (call, _)) in (side.rows..).zip(rows) {
+                    asked.asked(which, row, filter.matches(call));
+                }
+            }
+            side.rows += side
+                .calls(&records)
+                .filter(|(call, _)| side.selection.takes_time_of(call))
+                .count() as u64;
             report(&sides, events);
         }
         let mut results = Vec::new();
@@ -311,10 +393,24 @@ impl<'a> ReadOptions<'a> {
         let as_read = results.clone();
         let mut judged = self.rows.then(AllJudged::default);
         let mut unpaired = Vec::new();
-        let (diagnosis, charts, whole) = match &mut judged {
-            None => diagnoser.finish_measured(results),
-            Some(all) => {
+        // Which of two captures is the client's is known when all is judged: too many rather than too few are kept.
+        let is_asked = |asked: &Chosen, row| {
+            self.asked.is_none() || (0..2).any(|which| asked.passes(which, row))
+        };
+        let (diagnosis, charts, whole) = match self.rows || self.asked.is_some() {
+            false => diagnoser.finish_measured(results),
+            true => {
                 let mut look = |l: &Looked<'_>| {
+                    let server_row = l.server.map(|s| s.row);
+                    let Some(all) = &mut judged else {
+                        server_row
+                            .into_iter()
+                            .for_each(|row| asked.matched(l.row, row));
+                        return;
+                    };
+                    if !is_asked(&asked, l.row) {
+                        return all.match_only(server_row);
+                    }
                     let one = Judged {
                         ledger: l.ledger.clone(),
                         in_diagnosis: l.is_judged,
@@ -322,9 +418,9 @@ impl<'a> ReadOptions<'a> {
                         clock_offset_ns: l.clock_offset_ns,
                     };
                     let of = usize::from(l.is_at_server_alone);
-                    all.add(of, l.row, &one, l.server.map(|s| s.row));
+                    all.add(of, l.row, &one, server_row);
                 };
-                let mut list = |one| unpaired.push(one);
+                let mut list = |one: Unpaired| unpaired.push(one);
                 diagnoser.finish_looked_at(results, &mut look, &mut list)
             }
         };
@@ -340,7 +436,7 @@ impl<'a> ReadOptions<'a> {
         let is_exchanged = diagnosis.captures.first().is_some_and(of_server);
         let numbers = opened_at.number(is_exchanged);
         for Unpaired { capture, row, why } in unpaired {
-            if let Some(all) = &mut judged {
+            if let Some(all) = judged.as_mut().filter(|_| is_asked(&asked, row)) {
                 all.add_unpaired(capture ^ usize::from(is_exchanged), row, why);
             }
         }
@@ -350,6 +446,7 @@ impl<'a> ReadOptions<'a> {
             charts,
             kept,
             judged,
+            chosen: asked,
         })
     }
 
@@ -376,7 +473,7 @@ impl<'a> ReadOptions<'a> {
         if self.charts {
             diagnoser = diagnoser.with_charts(captures);
         }
-        if self.rows {
+        if self.rows || self.asked.is_some() {
             diagnoser.keep_rows();
         }
         if self.measure {
@@ -409,6 +506,8 @@ impl<'a> ReadOptions<'a> {
             tally: Tally::default(),
             selection: Selection::new(self.config),
             only: self.only,
+            chosen: None,
+            rows: 0,
             ended: false,
         };
         captures.into_iter().map(side).collect()
@@ -464,15 +563,12 @@ fn follow_each_other(d: &Diagnosis) -> bool {
 /// Counts one batch's calls and connections.
 fn count(side: &mut Side<'_>, records: &Answers) {
     side.selection.starts_at(side.stream.first_time());
-    let only = side.only;
-    let takes = |c: &&Call| only.is_none_or(|only| only.takes(c.client));
-    for call in records
-        .calls()
-        .filter(takes)
-        .filter(|c| side.selection.takes(c))
-    {
-        side.tally.call(call);
-    }
+    let mut tally = std::mem::take(&mut side.tally);
+    let looked_at = side
+        .calls(records)
+        .filter(|(_, is_looked_at)| *is_looked_at);
+    looked_at.for_each(|(call, _)| tally.call(call));
+    side.tally = tally;
     for c in records.connections() {
         side.tally.connection(c);
     }
@@ -511,14 +607,14 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     for said in records.file_names() {
         diagnoser.file_name(which, said);
     }
-    for call in records.calls().filter(|c| side.takes_those_of(c.client)) {
+    for (call, is_looked_at) in side.calls(records) {
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
         while let Some(e) = episodes.next_if(|e| e.order <= call.order) {
             diagnoser.episode(which, e);
         }
-        match side.selection.takes(call) {
+        match is_looked_at {
             true => diagnoser.call(which, call),
             false => diagnoser.beside(which, call),
         }

@@ -1,11 +1,12 @@
 //! Each call's ledger by the number of its row: kept while captures are judged, some fifty bytes a call,
 //! and asked when they are read again for their rows.
 
+use crate::chosen::Rows;
 use analysis::ledgers::Judged;
 use analysis::results::Why;
 use ledger::{Bounds, Cause, Ledger, Packer, Unpacker};
 use model::{Direction, Mark, PacketRef, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// All of them.
 #[derive(Default)]
@@ -15,7 +16,7 @@ pub(crate) struct AllJudged {
     /// one, and of the server's.
     starts: [Vec<usize>; 2],
     /// Rows of the server's capture that stand in a row of the client's.
-    matched: HashSet<u64>,
+    matched: Rows,
     /// Why a row of the client's capture (0) or the server's has no twin.
     unpaired: HashMap<(usize, u64), Why>,
 }
@@ -33,7 +34,7 @@ impl AllJudged {
         if let Some(start) = starts.get_mut(row) {
             *start = self.bytes.len() + 1;
         }
-        self.matched.extend(server_row);
+        self.match_only(server_row);
         let mut p = Packer::new(&mut self.bytes);
         p.number(u64::from(judged.in_diagnosis) + 2 * u64::from(judged.server.is_some()));
         put(&mut p, judged.ledger.response);
@@ -49,6 +50,13 @@ impl AllJudged {
             p.number(u64::from(mark.packet.file) << 32 | u64::from(mark.packet.frame));
         }
         p.signed(judged.clock_offset_ns);
+    }
+
+    /// Takes where the server's capture has a call of which nothing else is asked.
+    pub(crate) fn match_only(&mut self, server_row: Option<u64>) {
+        server_row
+            .into_iter()
+            .for_each(|row| self.matched.set(row, true));
     }
 
     pub(crate) fn get(&self, of: usize, row: u64) -> Option<Judged> {
@@ -101,7 +109,7 @@ impl AllJudged {
 
     /// Whether this row of the server's capture stands in one of the client's.
     pub(crate) fn is_matched(&self, server_row: u64) -> bool {
-        self.matched.contains(&server_row)
+        self.matched.has(server_row)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
 mod calls;
+mod chosen;
 mod compare;
 mod config;
 mod conns;

@@ -127,12 +127,14 @@ impl<'a> Selection<'a> {
     }
 
     pub(crate) fn takes(&self, call: &Call) -> bool {
-        if self.everything {
-            return true;
-        }
+        let filter = self.config.filter.as_ref();
+        self.everything || self.takes_time_of(call) && filter.is_none_or(|f| f.matches(call))
+    }
+
+    /// Whether a call began within the times asked for.
+    pub(crate) fn takes_time_of(&self, call: &Call) -> bool {
         let begins = call.request_first.or(call.response_first).map(|m| m.time);
-        let within = begins.is_some_and(|t| self.covers(t));
-        within && self.config.filter.as_ref().is_none_or(|f| f.matches(call))
+        self.everything || begins.is_some_and(|t| self.covers(t))
     }
 }
 

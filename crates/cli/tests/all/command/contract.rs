@@ -394,6 +394,48 @@ fn filters_compare_columns_and_details() {
     assert_eq!(ops["groups"][0]["count"], 2);
 }
 
+/// Of calls that take 50 ms at the server and 52 at the client, a limit between chooses them all, in both captures.
+#[test]
+fn of_both_ends_a_call_is_asked_once_as_its_client_saw_it() {
+    let [client, server] = slow_server("asked-once");
+    let pair = [
+        client.to_str().expect("UTF-8"),
+        server.to_str().expect("UTF-8"),
+    ];
+    let rows = |arguments: &[&str]| {
+        let output = slowside(["calls"].iter().chain(&pair).chain(arguments));
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        text(&output.stdout)
+            .lines()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let all = rows(&[]);
+    assert_eq!(all.len(), 101);
+    assert_eq!(rows(&["--where", "response_time > 51ms"]), all);
+    assert!(rows(&["--where", "response_time < 51ms"]).is_empty());
+    let some = rows(&[
+        "--where",
+        "id < 10",
+        "--columns",
+        "id,side,unmatched,server_ns",
+    ]);
+    assert_eq!(some.len(), 11);
+    let of_all = rows(&["--columns", "id,side,unmatched,server_ns"]);
+    assert_eq!(some[..], of_all[..11]);
+    let told = |filter: &str| {
+        let mut arguments = vec!["diagnose", "--format=json", "--where", filter];
+        arguments.extend(pair);
+        let d = json(arguments);
+        (
+            d["verdict"]["side"].clone(),
+            d["ops"][0]["matched"]["count"].clone(),
+        )
+    };
+    assert_eq!(told("response_time > 51ms"), ("server".into(), 100.into()));
+    assert_eq!(told("id < 10"), ("server".into(), 10.into()));
+}
+
 #[test]
 fn rows_by_start_are_the_same_rows() {
     let path = file("by-start", "reads.pcap", &conversation());
