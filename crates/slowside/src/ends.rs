@@ -216,10 +216,12 @@ impl Sample {
     }
 }
 
-/// A file's name without what counts in it: the same for the files of a rotated set.
-fn stem(file: &Path) -> String {
+/// A file's folder, and its name without what counts in it: the same for the files of a rotated set. In another folder
+/// the same name says nothing.
+fn stem(file: &Path) -> (Option<&Path>, String) {
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    name.chars().filter(|c| !c.is_ascii_digit()).collect()
+    let name = name.chars().filter(|c| !c.is_ascii_digit()).collect();
+    (file.parent(), name)
 }
 
 /// Which files make which of two captures, as two with the same packets are not of the same; where that
@@ -305,6 +307,11 @@ mod tests {
         );
         let tangled = Ends::Tangled([PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!(divide(&["a", "b", "other"], &[[0, 1]]), tangled);
+        let elsewhere = divide(&["a1", "b1", "old/a2"], &[[0, 1]]);
+        assert_eq!(
+            elsewhere,
+            Ends::Tangled([PathBuf::from("a1"), PathBuf::from("b1")])
+        );
         let circle = [[0, 1], [1, 2], [0, 2]];
         assert_eq!(divide(&["a", "b", "c", "other"], &circle), tangled);
     }
