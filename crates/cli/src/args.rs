@@ -26,7 +26,7 @@ mod trace;
 mod value;
 mod whatif;
 
-pub(crate) use calls::{Calls, Order};
+pub(crate) use calls::{Calls, CallsFormat, Order};
 pub(crate) use capture::Capture;
 pub(crate) use compare::{Compare, CompareFormat, WhichRun};
 pub(crate) use conns::{Conns, ConnsFormat};

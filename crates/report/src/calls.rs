@@ -62,7 +62,7 @@ impl CallRow<'_> {
 
     /// The file of its first packet. Frames are numbers within a file: the row names that one, and the
     /// detail those of packets that stand in another one.
-    fn file(&self) -> Option<u16> {
+    pub(crate) fn file(&self) -> Option<u16> {
         self.marks().iter().flatten().next().map(|m| m.packet.file)
     }
 
@@ -102,17 +102,17 @@ impl CallRow<'_> {
         self.call.sql.as_deref().map(|sql| &*sql.session)
     }
 
-    fn statement(&self) -> Option<&Statement> {
+    pub(crate) fn statement(&self) -> Option<&Statement> {
         self.call.sql.as_deref()?.statement.as_deref()
     }
 
-    fn file_path(&self) -> Option<&str> {
+    pub(crate) fn file_path(&self) -> Option<&str> {
         let name = self.call.text.as_deref();
         self.path
             .or(name.filter(|_| self.call.protocol == Protocol::Smb2))
     }
 
-    fn file_name(&self, file: u16) -> Option<&str> {
+    pub(crate) fn file_name(&self, file: u16) -> Option<&str> {
         self.files.get(usize::from(file)).map(String::as_str)
     }
 }

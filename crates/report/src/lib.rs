@@ -5,6 +5,7 @@
 
 mod anonymise;
 mod calls;
+mod calls_text;
 mod classes;
 mod compare;
 mod compare_text;
@@ -48,6 +49,7 @@ mod whatif;
 
 pub use anonymise::Anonymise;
 pub use calls::{CallRow, Calls};
+pub use calls_text::CallsText;
 pub use compare::compare_json;
 pub use compare_text::compare_text;
 pub use conns::{conns_fields, conns_json, conns_rows, conns_sortable, conns_sorted};

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
+  slowside calls client.pcap --where 'response_time > 20ms'
   slowside calls client.pcap server.pcap --top 20 --columns op,response_time_ns
   slowside calls server.pcap --server-app operations.csv
   slowside calls ring/ --format parquet -o calls.parquet")]
@@ -23,9 +24,11 @@ pub(crate) struct Calls {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
 
-    /// How to write the rows; docs/rows.md says what parquet and arrow are for
-    #[arg(long, value_enum, default_value_t = RowFormat::Csv)]
-    pub(crate) format: RowFormat,
+    /// How to write the rows: text on a terminal, csv elsewhere, unless said
+    ///
+    /// docs/rows.md says what parquet and arrow are for.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<CallsFormat>,
 
     #[command(flatten)]
     pub(crate) output: Output,
@@ -50,6 +53,32 @@ pub(crate) struct Calls {
 
     #[command(flatten)]
     pub(crate) reading: Reading,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CallsFormat {
+    /// A line for each call: when, how long, what most of it was, which packets
+    Text,
+    Csv,
+    /// JSON lines
+    Jsonl,
+    /// Columns with types, for analytics (Apache Parquet)
+    Parquet,
+    /// The same as a stream, for a pipe (Apache Arrow IPC)
+    Arrow,
+}
+
+impl CallsFormat {
+    /// As what rows are written; `None` for people.
+    pub(crate) fn rows(self) -> Option<RowFormat> {
+        match self {
+            CallsFormat::Text => None,
+            CallsFormat::Csv => Some(RowFormat::Csv),
+            CallsFormat::Jsonl => Some(RowFormat::Jsonl),
+            CallsFormat::Parquet => Some(RowFormat::Parquet),
+            CallsFormat::Arrow => Some(RowFormat::Arrow),
+        }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,14 +3,15 @@
 use super::diagnose::rows_of;
 use super::rows::Rows;
 use super::{inputs, tell};
-use crate::args::{Calls, Order, no_column};
+use crate::args::{Calls, CallsFormat, Order, RowFormat, no_column};
 use crate::exit::Done;
-use crate::out::complain;
+use crate::out::{complain, is_terminal};
 use crate::progress::Progress;
 use anyhow::ensure;
+use jiff::tz::TimeZone;
 use model::Call;
 use pseudonyms::NameKind;
-use report::{CallRow, Form, RowWriter, TakeRows};
+use report::{CallRow, CallsText, Form, RowWriter, TakeRows, TypedColumn};
 use slowside::{CallSeen, Config, Sorter};
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
@@ -23,9 +24,18 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         ..args.reading.config(&captures)?
     };
-    let mut rows = Rows::open(args.format, &args.output, "slowside.calls/1")?;
-    let mut writer = writer(rows.form(), &args.columns)?;
-    rows.begin(writer.head(), writer.columns())?;
+    let format = format(args)?;
+    let mut rows = Rows::open(
+        format.unwrap_or(RowFormat::Csv),
+        &args.output,
+        "slowside.calls/1",
+    )?;
+    let mut lines = match format {
+        Some(_) => Lines::Rows(writer(rows.form(), &args.columns)?),
+        None => Lines::Text(CallsText::new(TimeZone::system())),
+    };
+    let (head, columns) = lines.head();
+    rows.begin(head, columns)?;
     let mut progress = Progress::new(args.reading.quiet, args.sort == Order::Completion);
     let sorter = (args.sort != Order::Completion).then(|| Sorter::new("leave out --sort"));
     let first = args.top.and_then(|top| usize::try_from(top).ok());
@@ -63,9 +73,9 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                 shown.call = &call;
                 shown.path = path.as_deref();
                 [shown.files, shown.server_files] = files.each_ref().map(Vec::as_slice);
-                writer.write(&shown, &mut row);
+                lines.write(&shown, &mut row);
             }
-            None => writer.write(&shown, &mut row),
+            None => lines.write(&shown, &mut row),
         }
         let call = seen.call;
         let done = match &mut sorter {
@@ -80,9 +90,14 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     rows.check()?;
     let read = result?;
     drop(progress);
-    rows.all(|rows| match sorter {
-        Some(sorter) => sorter.finish(&mut |_, row| rows.row(row)),
-        None => Ok(()),
+    rows.all(|rows| {
+        if let Some(sorter) = sorter {
+            sorter.finish(&mut |_, row| rows.row(row))?;
+        }
+        match lines.end() {
+            "" => Ok(()),
+            end => rows.row(end.as_bytes()),
+        }
     })?;
     if !args.reading.quiet {
         notes.iter().for_each(|note| complain(&note.to_string()));
@@ -91,6 +106,49 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     Ok(Done::with_damage(
         read.iter().any(|c| c.problems.any_damage()),
     ))
+}
+
+/// As what rows are written, if not as text: that is for terminals, and where it is asked for.
+fn format(args: &Calls) -> anyhow::Result<Option<RowFormat>> {
+    let for_people = args.output.output.is_none() && args.columns.is_empty() && is_terminal();
+    let format = args.format.unwrap_or(match for_people {
+        true => CallsFormat::Text,
+        false => CallsFormat::Csv,
+    });
+    ensure!(
+        format != CallsFormat::Text || args.columns.is_empty(),
+        "--columns is for csv, jsonl, parquet and arrow; leave out --format text"
+    );
+    Ok(format.rows())
+}
+
+/// How calls are written.
+enum Lines {
+    Rows(RowWriter<report::Calls>),
+    Text(CallsText),
+}
+
+impl Lines {
+    fn head(&self) -> (String, Vec<TypedColumn>) {
+        match self {
+            Lines::Rows(writer) => (writer.head(), writer.columns()),
+            Lines::Text(text) => (text.head(), Vec::new()),
+        }
+    }
+
+    fn write(&mut self, call: &CallRow<'_>, out: &mut Vec<u8>) {
+        match self {
+            Lines::Rows(writer) => writer.write(call, out),
+            Lines::Text(text) => text.write(call, out),
+        }
+    }
+
+    fn end(&self) -> &'static str {
+        match self {
+            Lines::Rows(_) => "",
+            Lines::Text(text) => text.end(),
+        }
+    }
 }
 
 fn writer(form: Form, names: &[String]) -> anyhow::Result<RowWriter<report::Calls>> {
