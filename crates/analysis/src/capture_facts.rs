@@ -32,6 +32,7 @@ pub struct OpFacts {
     pub no_response: u64,
     pub no_request: u64,
     pub incomplete: u64,
+    pub errors: u64,
 }
 
 /// What is lost twice is sent for the third time within so much: a timer of a second at first, and twice that then (RFC 6298).
@@ -249,7 +250,8 @@ impl CaptureFacts {
             model::Outcome::NoResponse(_) => facts.no_response += 1,
             model::Outcome::NoRequest(_) => facts.no_request += 1,
             model::Outcome::Incomplete(_) => facts.incomplete += 1,
-            _ => {}
+            model::Outcome::Error(_) | model::Outcome::Code(_) => facts.errors += 1,
+            model::Outcome::Ok => {}
         }
         let begin = call.request_first.or(call.response_first).map(|m| m.time);
         if let Some(begin) = begin {

@@ -9,6 +9,7 @@ use crate::capture_facts::CaptureFacts;
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
 use crate::health::Health;
+use crate::locks::LockWaits;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
@@ -89,6 +90,7 @@ pub struct Exhibits<'a> {
     pub stall: &'a Worst,
     /// Of each the other transaction's end, and the answer.
     pub locked: &'a Worst,
+    pub lock_waits: LockWaits,
     pub network: &'a Worst,
     pub loss: &'a Worst,
     pub outage: &'a Worst,

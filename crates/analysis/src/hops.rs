@@ -152,6 +152,7 @@ mod tests {
                 ..Matched::default()
             }),
             unmatched: Default::default(),
+            errors: 0,
         };
         let mut diagnosis = diagnosis(files);
         diagnosis.ops = ops.iter().map(op).collect();

@@ -58,6 +58,9 @@ struct Transaction {
     /// Since when it holds something, and how long its client has thought since then.
     since: Time,
     thought_ns: i64,
+    /// How long the server has worked on nothing for it since then: what its client thought, and what its statements
+    /// took on their way, as far as they pass behind the place of the capture.
+    paused_ns: i64,
 }
 
 struct Ended {
@@ -71,7 +74,10 @@ struct Ended {
 /// What may have been a wait for locks.
 #[derive(Clone, Copy, Debug)]
 pub struct LockWait {
+    /// While clients thought that held what was waited for.
     pub ns: i64,
+    /// While the server worked on nothing for them: the ways of their statements count too.
+    pub paused_ns: i64,
     /// Where the transaction was ended that held the last of them.
     pub let_go: Mark,
 }
@@ -81,6 +87,27 @@ impl LockWait {
     #[must_use]
     pub fn exhibit(&self, capture: usize, response: Mark) -> Exhibit {
         Exhibit::of(self.ns, capture, self.let_go, response)
+    }
+}
+
+/// All calls of a protocol that is known that may have waited for locks of other sessions' transactions.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LockWaits {
+    pub calls: u64,
+    /// From each request to its answer, in all.
+    pub waited_ns: i64,
+    /// Of it, at most, while the server worked on nothing for those who held them.
+    pub paused_ns: i64,
+}
+
+impl LockWaits {
+    /// Takes one of a call of this [work](work_of) that waited for so long.
+    pub fn add(&mut self, work: u64, waited_ns: i64, wait: &LockWait) {
+        if work != 0 {
+            self.calls += 1;
+            self.waited_ns = self.waited_ns.saturating_add(waited_ns);
+            self.paused_ns = self.paused_ns.saturating_add(wait.paused_ns);
+        }
     }
 }
 
@@ -177,6 +204,7 @@ impl Locks {
                         tables: vec![ANY_TABLE],
                         since: answered,
                         thought_ns,
+                        paused_ns: pause,
                     },
                     asked,
                     said: said.time,
@@ -186,6 +214,7 @@ impl Locks {
         }
         if let Some(open) = &mut session.open {
             open.thought_ns = open.thought_ns.saturating_add(thought_ns);
+            open.paused_ns = open.paused_ns.saturating_add(pause);
         }
         match call.op {
             op::BEGIN => session.open = None,
@@ -237,11 +266,13 @@ impl Locks {
             others && e.transaction.since < to && e.asked.time > from
         });
         // One after the other holds it.
-        let (mut ns, mut reached, mut let_go, mut others) = (0, from, None, 0);
+        let (mut ns, mut paused_ns, mut reached, mut let_go, mut others) = (0, 0, from, None, 0);
         for e in held {
             let asked = e.asked.time;
             let begins = e.transaction.since.max(reached);
-            ns += (asked.min(to) - begins).clamp(0, e.transaction.thought_ns);
+            let held = (asked.min(to) - begins).max(0);
+            ns += held.min(e.transaction.thought_ns);
+            paused_ns += held.min(e.transaction.paused_ns);
             reached = reached.max(asked);
             others += usize::from(asked <= to);
             if asked <= to && to - e.said <= WOKEN_NS {
@@ -253,6 +284,7 @@ impl Locks {
         }
         Some(LockWait {
             ns: ns.min(to - from),
+            paused_ns: paused_ns.min(to - from),
             let_go: let_go?,
         })
     }
@@ -273,7 +305,7 @@ impl Session {
         let open = table.map(|table| Transaction {
             tables: vec![table],
             since: answered,
-            thought_ns: 0,
+            ..Transaction::default()
         });
         Session { answered, open }
     }
@@ -333,6 +365,10 @@ mod tests {
     /// 200 ms on for 1 ms; another wants to change `text` from 21 ms on, and has it `until`. Who asks again does so
     /// after 6 ms at least.
     fn waited(works: i64, text: &str, until: i64) -> i64 {
+        waits(works, text, until).map_or(0, |wait| wait.ns / MS)
+    }
+
+    fn waits(works: i64, text: &str, until: i64) -> Option<LockWait> {
         let mut locks = Locks::default();
         let waits = of(WAITER, op::EXECUTE, text, 20, until - 21);
         for call in [
@@ -352,11 +388,8 @@ mod tests {
             (at(21), at(until)),
             &mut Coincidence::default(),
         );
-        wait.map_or(0, |wait| {
-            // The commit's request.
-            assert_eq!(wait.let_go.time.0 / MS, 201);
-            wait.ns / MS
-        })
+        // The commit's request.
+        wait.inspect(|wait| assert_eq!(wait.let_go.time.0 / MS, 201))
     }
 
     #[test]
@@ -368,6 +401,17 @@ mod tests {
     #[test]
     fn what_the_server_works_for_the_holder_is_its_own() {
         assert_eq!(waited(90, CHANGE, 203), 170 - 90);
+    }
+
+    #[test]
+    fn a_way_on_which_nothing_is_worked_is_a_pause_and_no_thought() {
+        // All of it until the commit came: the 182 ms of both pauses are more than that.
+        let wait = waits(0, CHANGE, 203).expect("a wait");
+        assert_eq!((wait.paused_ns / MS, wait.ns / MS), (180, 170));
+        let mut all = LockWaits::default();
+        all.add(7, 182 * MS, &wait);
+        all.add(0, 182 * MS, &wait);
+        assert_eq!((all.calls, all.paused_ns), (1, wait.paused_ns));
     }
 
     #[test]

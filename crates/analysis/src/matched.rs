@@ -12,7 +12,7 @@ use crate::clock::Corridor;
 use crate::compare::gather::Parts;
 use crate::half::{Half, number_of};
 use crate::ledgers::AtServer;
-use crate::locks::Coincidence;
+use crate::locks::{Coincidence, LockWaits};
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::Rounds;
@@ -146,6 +146,7 @@ pub struct MatchedFacts {
     pub slow_server: Worst,
     pub stalled: Worst,
     pub locked: Worst,
+    pub lock_waits: LockWaits,
     pub coincidence: Coincidence,
     pub slow_network: Worst,
     pub lost: Worst,
@@ -357,6 +358,7 @@ impl MatchedFacts {
         );
         if let Some(lock) = lock {
             self.locked.add(lock.exhibit(server.index, s.response_last));
+            self.lock_waits.add(call.work, to - from, &lock);
         }
         let mut lost = lost_between(&[s.during(&near_server), c.during(&near_client)]);
         let lacks = |facts: &CaptureFacts, b: &Brief| {

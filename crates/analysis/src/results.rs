@@ -202,6 +202,8 @@ pub struct OpResult {
     pub server: Option<Summary>,
     pub matched: Option<Matched>,
     pub unmatched: Unmatched,
+    /// Calls that the server answered with an error, in the client's capture, or in the only one.
+    pub errors: u64,
 }
 
 impl OpResult {

@@ -157,6 +157,9 @@ fn columns(connections: &[ConnectionResult], common: &Common) -> Vec<Column> {
             }),
         ]);
     }
+    if any(|c| answer::reset(c).is_some()) {
+        columns.push(text("ended", |c| answer::reset(c).unwrap_or_default()));
+    }
     columns
 }
 

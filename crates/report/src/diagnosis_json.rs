@@ -117,6 +117,7 @@ fn op(o: &OpResult) -> Value {
         "server": stats(o.server.as_ref()),
         "matched": o.matched.as_ref().map(matched),
         "unmatched": unmatched(&o.unmatched),
+        "errors": o.errors,
     })
 }
 
@@ -329,7 +330,15 @@ mod tests {
         );
         assert_eq!(
             keys(&j["ops"][0]),
-            ["protocol", "op", "client", "server", "matched", "unmatched"]
+            [
+                "protocol",
+                "op",
+                "client",
+                "server",
+                "matched",
+                "unmatched",
+                "errors"
+            ]
         );
         assert_eq!(keys(&j["ops"][0]["client"])[..10], value::STATS);
         assert_eq!(

@@ -37,6 +37,7 @@ pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io
         layers::text(d),
         tables::response_times(&d.ops),
         tables::matched(&d.ops),
+        tables::errors(&d.ops),
         tables::unmatched(&d.ops),
         files::files(d),
         d.app.as_ref().map_or_else(String::new, joined::joined),
@@ -101,7 +102,9 @@ pub(crate) fn confidence(d: &Diagnosis, zone: &TimeZone) -> String {
         line.push_str(&format!("Confidence {sure} ({per_cent:.0} %). "));
     }
     if let Some(certain) = held::certain_per_cent(d) {
-        line.push_str(&format!("Of the time {certain} % is certain. "));
+        line.push_str(&format!(
+            "For {certain} % of the time it is certain whose it is. "
+        ));
     }
     if d.streams_ledger.is_none() {
         line.push_str(&overlap(d.call_time_ns, d.elapsed_ns));
@@ -288,16 +291,16 @@ mod tests {
         expect![[r#"
             The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly queueing; it
             works on about 4 calls at a time while 32 wait (server-concurrency-cap).
-            Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %). Of the
-            time 99 % is certain. Calls overlap, some 32 at a time: all of it passed in
-            2.70 s.
+            Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %). For 99 %
+            of the time it is certain whose it is. Calls overlap, some 32 at a time: all of
+            it passed in 2.70 s.
 
             What held 2,600 calls up for 86.3 s, 33.2 ms each
-                            a call  in all  at most  calls
-            server         33.1 ms  86.0 s   86.1 s
-              queue        29.0 ms  75.3 s   75.4 s  2,600
-              service      4.11 ms  10.7 s           2,600
-            network: path  80.0 µs  208 ms   286 ms  2,600
+                            a call  at least  at most  calls
+            server         33.1 ms    86.0 s   86.1 s
+              queue        29.0 ms    75.3 s   75.4 s  2,600
+              service      4.11 ms    10.7 s           2,600
+            network: path  80.0 µs    208 ms   286 ms  2,600
 
             Where a call's 33.2 ms go (2,600 calls)
               client host     not seen on the wire (give the application's times with --app)
@@ -374,15 +377,15 @@ mod tests {
         expect![[r#"
             The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly queueing; it
             works on about 4 calls at a time while 32 wait (server-concurrency-cap).
-            Confidence high (95 %). Of the time 99 % is certain. Calls overlap, some 32 at a
-            time: all of it passed in 2.70 s.
+            Confidence high (95 %). For 99 % of the time it is certain whose it is. Calls
+            overlap, some 32 at a time: all of it passed in 2.70 s.
 
             What held 2,600 calls up for 86.3 s, 33.2 ms each
-                            a call  in all  at most  calls
-            server         33.1 ms  86.0 s   86.1 s
-              queue        29.0 ms  75.3 s   75.4 s  2,600
-              service      4.11 ms  10.7 s           2,600
-            network: path  80.0 µs  208 ms   286 ms  2,600
+                            a call  at least  at most  calls
+            server         33.1 ms    86.0 s   86.1 s
+              queue        29.0 ms    75.3 s   75.4 s  2,600
+              service      4.11 ms    10.7 s           2,600
+            network: path  80.0 µs    208 ms   286 ms  2,600
 
             Response times in ms
             op     calls   mean    p50    p99

@@ -228,9 +228,13 @@ fn answer(w: &WhatIf) -> String {
         r => format!("{:.1} times as slow", 1.0 / r),
     };
     format!(
-        "With {}: {} become {}{span}, {effect}.",
+        "With {}: {}{} become {}{span}, {effect}.",
         change(&w.change),
         format_duration(w.now_ns),
+        match w.sessions {
+            0 | 1 => String::new(),
+            n => format!(" of {n} sessions together"),
+        },
         format_duration(then.likely)
     )
 }

@@ -3,7 +3,7 @@
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::compare::gather::Parts;
 use crate::half::{number_of, work_of};
-use crate::locks::Coincidence;
+use crate::locks::{Coincidence, LockWaits};
 use crate::matched::is_outage;
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
@@ -25,6 +25,7 @@ pub(super) struct OneSided {
     pub outage: Worst,
     pub stall: Worst,
     pub locked: Worst,
+    pub lock_waits: LockWaits,
     pub coincidence: Coincidence,
     pub rounds: Rounds,
     pub parts: Option<Box<Parts>>,
@@ -119,6 +120,8 @@ impl OneSided {
             );
             if let Some(lock) = lock {
                 self.locked.add(lock.exhibit(facts.index, b.response));
+                let waited = b.response_first.time - b.request_last.time;
+                self.lock_waits.add(b.work, waited, &lock);
             }
             let mut one = settled(&b, facts);
             one.locked_ns = lock.map_or(0, |lock| lock.ns);

@@ -84,6 +84,7 @@ impl Diagnoser {
                 (None, Some(server)) => (None, of(server)),
                 (client, server) => (of(client.unwrap_or(0)), server.and_then(of)),
             };
+            let errors = self.captures[seen.main()].ops.get(op);
             let matched = self.matched.op(op, seen.clock.as_ref());
             let mut unmatched = self.unmatched.get(op).copied().unwrap_or_default();
             if self.captures.len() == 1 {
@@ -101,6 +102,7 @@ impl Diagnoser {
                 server,
                 matched,
                 unmatched,
+                errors: errors.map_or(0, |f| f.errors),
             });
         }
         out.sort_by(OpResult::by_time);

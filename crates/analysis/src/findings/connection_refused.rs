@@ -60,7 +60,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         )
     });
     let first = refused.iter().map(|r| r.connection.first).min();
+    let is_held_twice = |c: &ConnectionResult| {
+        let mut conflicts = facts.healths().flat_map(|(_, h)| h.neighbours.conflicts());
+        conflicts.any(|conflict| conflict.address == c.server.address)
+    };
+    // Whoever refuses may be the other of two hosts with that address.
+    let held_twice = refused.iter().all(|r| is_held_twice(r.connection));
+    let side = match held_twice {
+        true => Side::Network,
+        false => Side::Server,
+    };
     Some(Finding {
+        side,
         title: text!("{server} refuses connections", server = server),
         cost_ns: total(|d| d.cost_ns),
         elapsed_cost_ns: total(|d| d.elapsed_ns),
@@ -74,15 +85,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "the refusal",
         ),
         why: text!(
-            "{n} attempt{n||s} to connect {n|was|were} answered by a reset.{down}",
+            "{n} attempt{n||s} to connect {n|was|were} answered by a reset{whose}.{down}",
             n = refused.len(),
+            whose = match held_twice {
+                true => " of one of the two hosts that hold the server's address",
+                false => "",
+            },
             down = longest.map_or_else(Text::default, |d| text!(
-                " {server} was not to be had for {time}, by the first refusal and the last in a row, and answers at other times.",
+                " {server} refused all who came for {time}, and answers at other times.",
                 server = d.server,
                 time = Value::Duration(d.elapsed_ns),
             )),
         ),
         remedy: vec![match longest {
+            _ if held_twice => "see who holds the address (duplicate-address): the other host has no such service".into(),
             Some(_) => "look at that moment in the server's log: what ended it, and how long it took to start".into(),
             None => "check that the service listens on that address and port, and what firewalls reject".into(),
         }],
@@ -174,7 +190,7 @@ impl Down {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{MS, connection, end, found, reset};
+    use super::super::testing::{MS, arp, connection, end, found, reset};
     use super::*;
 
     /// A connection whose SYN was answered by a reset, or that was reset later.
@@ -199,6 +215,23 @@ mod tests {
             f.why.to_string(),
             "2 attempts to connect were answered by a reset."
         );
+    }
+
+    #[test]
+    fn of_an_address_that_two_hosts_hold_the_server_is_not_accused() {
+        let f = found(Rule::ConnectionRefused, |f| {
+            f.streams.connections = vec![ended(true)];
+            for (n, holder) in (1..).zip([1, 2, 1, 2]) {
+                f.health[0].arp(&arp(n, 1, (2, holder), 9));
+            }
+        });
+        let f = f.unwrap();
+        assert_eq!(f.side, Side::Network);
+        assert_eq!(
+            f.why.to_string(),
+            "1 attempt to connect was answered by a reset of one of the two hosts that hold the server's address."
+        );
+        assert!(f.remedy[0].to_string().contains("duplicate-address"));
     }
 
     #[test]
@@ -241,7 +274,11 @@ mod tests {
             (f.cost_ns, f.elapsed_cost_ns),
             (Some(6_000 * MS), Some(4_000 * MS))
         );
-        assert!(f.why.to_string().contains("was not to be had for 4.00 s"));
+        assert!(
+            f.why
+                .to_string()
+                .contains("refused all who came for 4.00 s")
+        );
     }
 
     #[test]

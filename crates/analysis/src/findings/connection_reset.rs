@@ -27,7 +27,7 @@ use crate::facts::Facts;
 use crate::results::{ConnectionResult, Finding, Side};
 use crate::streams::sender;
 use crate::text::text;
-use model::{Direction, ResetSeen, Time};
+use model::{Direction, PacketRef, ResetSeen, Time};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "connection-reset",
@@ -83,7 +83,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         facts: numbers([("connections", shown.len() as i64), ("odd_ttl", odd as i64)]),
         evidence: evidence::of_packets(
             facts,
-            shown.iter().take(3).map(|c| (c.capture, c.reset.at.packet)),
+            shown.iter().take(3).flat_map(|c| packets(c)),
             "the reset",
         ),
         why: text!(
@@ -109,6 +109,17 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         }],
         ..Rule::ConnectionReset.finding()
     })
+}
+
+/// The reset; where a device made it, the one that the other end got, too: no host has it on its way out.
+fn packets<'a>(cut: &'a Cut<'_>) -> impl Iterator<Item = (usize, PacketRef)> + 'a {
+    let (resets, ends) = (&cut.connection.resets, &cut.connection.ends);
+    let all = resets
+        .iter()
+        .zip(ends)
+        .filter_map(|(r, (capture, ..))| Some((*capture, (*r)?)));
+    let shown = all.filter(|(capture, _)| *capture == cut.capture || cut.side == Side::Network);
+    shown.map(|(capture, r)| (capture, r.at.packet))
 }
 
 /// Whether a reset cut something off, whoever sent it.

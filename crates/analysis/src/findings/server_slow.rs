@@ -26,9 +26,9 @@
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::{Basis, Facts};
+use crate::locks::LockWaits;
 use crate::results::{Finding, Side};
 use crate::sql::StatementResult;
-use crate::stats::Summary;
 use crate::text::{Text, Value, text};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let share = a.service_ns.saturating_mul(100) / a.total_ns.max(1);
     let measured = a.basis != Basis::Client;
     let why = text!(
-        "Of {calls} calls the server holds each for {mean} on average, {share} of the response time{estimate}.{statement}",
+        "Of {calls} calls the server holds each for {mean} on average, {share} of the response time{estimate}.{statement}{locks}",
         calls = a.calls,
         mean = Value::Duration(mean),
         share = Value::Percent(share),
@@ -61,6 +61,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             " (what the path's round trip leaves of it, an estimate)"
         },
         statement = statement(facts),
+        locks = locks(facts),
     );
     Some(Finding {
         title: "The server is slow".into(),
@@ -79,6 +80,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .into(),
             match (facts.sql, most_of(facts)) {
                 (Some(_), Some(StatementResult { statement: None, op: Some(_), .. })) => "look at what the server does when clients connect and log on, or between statements (slowside sql lists all); a pool spares logons",
+                _ if lock_waits(facts).is_some() => "hold locks for fewer round trips: change last what all change, or send the transaction as one request (a function, a batch, a pipeline)",
                 (Some(_), _) => "look at the statement's plan and what it waits for (slowside sql lists all)",
                 (None, _) => "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage",
             }
@@ -114,7 +116,7 @@ fn statement(facts: &Facts<'_>) -> Text {
         .statements
         .iter()
         .filter(|s| server(s) >= facts.account.service_ns / 10);
-    let faces = worth.filter_map(|s| Some((s, two_faces(s)?)));
+    let faces = worth.filter_map(|s| Some((s, s.two_faces()?)));
     let faces = faces.max_by_key(|(s, _)| server(s));
     text!(
         " {share} of it is {whose}, {calls} call{calls||s}.{statement}{faces}",
@@ -129,23 +131,37 @@ fn statement(facts: &Facts<'_>) -> Text {
             None => Text::default(),
         },
         faces = faces.map_or(Text::default(), |(s, (fast, slow))| text!(
-            " One in ten calls takes {fast} or less, one in ten {slow} or more, as statements do that wait for locks: {statement}",
+            " One in ten calls takes {fast} or less, one in ten {slow} or more, as with statements that wait for locks.{which}",
             fast = Value::Duration(fast),
             slow = Value::Duration(slow),
-            statement = evidence::named(s),
+            which = match std::ptr::eq(s, top) {
+                true => Text::default(),
+                false => text!(" {statement}", statement = evidence::named(s)),
+            },
         )),
     )
 }
 
-/// What the server takes for the fastest and the slowest tenth of a statement's calls, where these are
-/// far apart.
-fn two_faces(s: &StatementResult) -> Option<(i64, i64)> {
-    const TIMES: i64 = 10;
-    const LONG_NS: i64 = 20_000_000;
-    let own = |wait: i64| (wait - s.trip_ns()).max(0);
-    let (fast, slow) = (own(s.waits_p10_ns), own(s.waits.p90_ns));
-    let told = s.statement.is_some() && s.waits.count >= Summary::P90_NEEDS;
-    (told && slow >= LONG_NS && slow >= fast.saturating_mul(TIMES)).then_some((fast, slow))
+/// Calls that waited for locks on which nothing was worked.
+fn locks(facts: &Facts<'_>) -> Text {
+    let Some(waits) = lock_waits(facts) else {
+        return Text::default();
+    };
+    text!(
+        " {calls} call{calls||s} for a table that an open transaction of another session had changed {calls|was|were} answered \
+         as that one ended: of {waited} in which they waited, the server worked on nothing for those who held the locks in \
+         up to {paused}, as their next statement was on its way or not yet sent.",
+        calls = waits.calls,
+        waited = Value::Duration(waits.waited_ns),
+        paused = Value::Duration(waits.paused_ns),
+    )
+}
+
+/// What waited for locks of other sessions' transactions on which nothing was worked, if that may be half of the server's
+/// time.
+fn lock_waits(facts: &Facts<'_>) -> Option<LockWaits> {
+    let waits = facts.worst.lock_waits;
+    (waits.paused_ns > 0 && waits.paused_ns >= facts.account.service_ns / 2).then_some(waits)
 }
 
 #[cfg(test)]
@@ -173,6 +189,31 @@ mod tests {
     #[test]
     fn a_server_that_answers_at_once_is_not_slow() {
         assert!(held(0, CALLS).is_none());
+    }
+
+    #[test]
+    fn locks_that_are_held_while_nothing_is_worked_are_said_from_half_of_the_time_on() {
+        let told = |paused_ns| {
+            let found = found(Rule::ServerSlow, |f| {
+                f.account.service_ns = TOTAL_NS / 2;
+                f.lock_waits = LockWaits {
+                    calls: 90,
+                    waited_ns: TOTAL_NS / 2,
+                    paused_ns,
+                };
+            });
+            let f = found.unwrap();
+            (f.why.to_string(), f.remedy[1].to_string())
+        };
+        let (why, remedy) = told(TOTAL_NS / 4);
+        assert!(why.ends_with(
+            " 90 calls for a table that an open transaction of another session had changed were answered as that one ended: \
+             of 5.00 s in which they waited, the server worked on nothing for those who held the locks in up to 2.50 s, as \
+             their next statement was on its way or not yet sent."
+        ));
+        assert!(remedy.starts_with("hold locks for fewer round trips"));
+        let (why, remedy) = told(TOTAL_NS / 4 - 1);
+        assert!(!why.contains("another session") && !remedy.contains("locks"));
     }
 
     #[test]

@@ -19,10 +19,10 @@
 //! one that stands still.
 
 use super::{Entry, Of, Rule, evidence, numbers};
-use crate::concurrency::Scope;
+use crate::concurrency::{Scope, Silence};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use crate::text::{Value, text};
+use crate::text::{Text, Value, text};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "server-stall",
@@ -33,6 +33,9 @@ pub(super) const ENTRY: Entry = Entry {
     source: include_str!("server_stall.rs"),
     check,
 };
+
+/// Silences whose times are said.
+const NAMED: usize = 5;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
@@ -58,8 +61,26 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let elapsed = silences
         .iter()
         .fold(0i64, |sum, s| sum.saturating_add(s.last - s.first));
+    let begun = facts.results.get(capture.index).and_then(|c| c.first);
+    let since = |s: &Silence| Some(text!("{at}", at = Value::Duration(s.first - begun?)));
+    let mut times: Vec<Text> = silences
+        .iter()
+        .take(NAMED)
+        .filter_map(|s| since(s))
+        .collect();
+    if silences.len() > NAMED {
+        times.push("…".into());
+    }
     let why = text!(
-        "{n} time{n||s} the server sent no reply for up to {longest} while requests kept arriving; its usual wait is {usual}.",
+        "{n} time{n||s} the server sent no reply for up to {longest} while requests kept arriving; its usual wait is {usual}.{when}",
+        when = match times.is_empty() {
+            true => Text::default(),
+            false => text!(
+                " {n|It|They} began {times} after the capture did.",
+                n = silences.len(),
+                times = Text::list(times, ", "),
+            ),
+        },
         n = silences.len(),
         longest = Value::Duration(longest),
         usual = Value::Duration(usual),

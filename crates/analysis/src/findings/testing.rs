@@ -7,6 +7,7 @@ use crate::capture_facts::CaptureFacts;
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis, Exhibits, Facts, Thresholds};
 use crate::health::Health;
+use crate::locks::LockWaits;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
@@ -57,6 +58,7 @@ pub(super) struct Fixture {
     pub startup: Option<ClientStartup>,
     pub tiers: [Vec<Tier>; 2],
     pub health: [Health; 2],
+    pub lock_waits: LockWaits,
     /// The worst calls of every kind.
     pub worst: Worst,
 }
@@ -100,6 +102,7 @@ impl Fixture {
             startup: None,
             tiers: Default::default(),
             health: Default::default(),
+            lock_waits: LockWaits::default(),
             worst,
         }
     }
@@ -207,6 +210,7 @@ impl Fixture {
                 server: worst,
                 stall: worst,
                 locked: worst,
+                lock_waits: self.lock_waits,
                 network: worst,
                 loss: worst,
                 outage: worst,

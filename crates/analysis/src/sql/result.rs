@@ -77,6 +77,17 @@ impl StatementResult {
         self.network_ns.unwrap_or(0) / trips
     }
 
+    /// What the server takes for the fastest and the slowest tenth of its calls, where these are far apart, as they are
+    /// where a statement waits for locks.
+    pub(crate) fn two_faces(&self) -> Option<(i64, i64)> {
+        const TIMES: i64 = 10;
+        const LONG_NS: i64 = 20_000_000;
+        let own = |wait: i64| (wait - self.trip_ns()).max(0);
+        let (fast, slow) = (own(self.waits_p10_ns), own(self.waits.p90_ns));
+        let told = self.statement.is_some() && self.waits.count >= Summary::P90_NEEDS;
+        (told && slow >= LONG_NS && slow >= fast.saturating_mul(TIMES)).then_some((fast, slow))
+    }
+
     #[must_use]
     pub fn wait_ns(&self) -> i64 {
         self.waits.total_ns

@@ -12,6 +12,21 @@ use model::Reason;
 use std::net::IpAddr;
 
 pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
+    let judged = judged(facts, findings, ground);
+    let vain = findings.iter().filter(|f| f.rule == Rule::SlowConnect);
+    let mut vain = vain.flat_map(|f| f.facts.iter().filter(|fact| fact.name == "waited_ns"));
+    match vain.find(|waited| waited.value > facts.account.total_ns) {
+        Some(waited) if facts.account.calls > 0 => text!(
+            "{judged} Before it was served a client waited {waited} in vain, more than for all calls ({code}).",
+            judged = judged,
+            waited = Value::Duration(waited.value),
+            code = Rule::SlowConnect.code(),
+        ),
+        _ => judged,
+    }
+}
+
+fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
     match ground {
         Ground::Ended(cause) if cause.side == Side::Undetermined => text!(
             "The work ended here: {title} ({code}). These packets do not say whether the host or the path is to blame{cure}.",

@@ -287,6 +287,8 @@ pub struct WhatIf {
     /// Time that sessions lasted as measured, from their first call to their last; the model's error
     /// is what it gives for the measured run beside this.
     pub measured_ns: i64,
+    /// How many there are.
+    pub sessions: u64,
     pub notes: Vec<Text>,
 }
 
@@ -348,6 +350,18 @@ pub fn replay(profile: &SqlResult, change: Change) -> WhatIf {
             unknown = Value::Duration(unknown_ns)
         ));
     }
+    let locked = profile
+        .statements
+        .iter()
+        .filter(|s| s.two_faces().is_some());
+    let locked = locked.count();
+    if change.rtt_ns.is_some() && locked > 0 {
+        notes.push(text!(
+            "{count} statement{count||s} may wait for locks, which stays service here. Who holds a lock over several round trips \
+             lets it go sooner after shorter ones: then these waits shrink too, and more is gained.",
+            count = locked as u64,
+        ));
+    }
     if change.sdu_bytes.is_some() && sdu.is_none() {
         notes.push("No session says its SDU: --sdu changes nothing.".into());
     }
@@ -363,6 +377,7 @@ pub fn replay(profile: &SqlResult, change: Change) -> WhatIf {
         now_ns: now.fold(between, i64::saturating_add),
         then: then.fold(Span::of(between), Span::plus),
         think_between_ns: between,
+        sessions: profile.sessions.len() as u64,
         measured_ns: lasted.fold(0, i64::saturating_add),
         statements,
         notes,

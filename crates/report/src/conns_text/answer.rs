@@ -1,6 +1,6 @@
 //! What connections waited for, in a sentence.
 
-use crate::classes::{Party, words};
+use crate::classes::{Party, arrow, words};
 use crate::text::counted;
 use analysis::connections::{Connections, Totals};
 use analysis::results::ConnectionResult;
@@ -15,13 +15,38 @@ pub(crate) fn answer(connections: &Connections) -> String {
         return "No TCP connections.".to_owned();
     }
     let totals = connections.totals();
-    match waited(totals, connections.iter()) {
+    let refused = connections.iter().filter(refused).count() as u64;
+    let reset = connections.iter().filter(|c| reset(c).is_some()).count() as u64 - refused;
+    let ended = match (refused, reset) {
+        (0, 0) => String::new(),
+        (refused, 0) => format!(". {refused} refused"),
+        (0, reset) => format!(". {reset} ended by a reset"),
+        (refused, reset) => format!(". {refused} refused, {reset} ended by a reset"),
+    };
+    let waited = match waited(totals, connections.iter()) {
         Some(waited) => format!("{count}, {waited}"),
         None if totals.is_measured => {
             format!("{count} without a wait: whoever had something to send could send it.")
         }
         None => format!("{count}; what was waited for was not measured."),
+    };
+    match ended.is_empty() {
+        true => waited,
+        false => waited.trim_end_matches('.').to_owned() + &ended + ".",
     }
+}
+
+pub(super) fn refused(c: &ConnectionResult) -> bool {
+    c.resets.iter().flatten().any(|r| r.refuses)
+}
+
+/// How a connection ended that was ended by a reset: refused, or whose reset it was.
+pub(super) fn reset(c: &ConnectionResult) -> Option<String> {
+    let reset = c.resets.iter().flatten().next()?;
+    Some(match refused(c) {
+        true => "refused".to_owned(),
+        false => format!("{} reset", arrow(reset.direction)),
+    })
 }
 
 /// The same of one connection; `None` when nothing was waited for.
@@ -63,8 +88,14 @@ fn whose(
         .map(|end| end.address)
         .collect();
     let role = if client { "client" } else { "server" };
+    // Not to be read as what somebody should have done sooner: TCP cannot know that.
+    let then = match (class, client) {
+        (TimeClass::SenderApplication, true) => ": nothing was asked then",
+        (TimeClass::SenderApplication, false) => ": at work on what was asked",
+        _ => "",
+    };
     match hosts.first() {
-        Some(host) if hosts.len() == 1 => format!(" ({role} {host})"),
-        _ => format!(" ({})", counted(hosts.len() as u64, role)),
+        Some(host) if hosts.len() == 1 => format!(" ({role} {host}{then})"),
+        _ => format!(" ({}{then})", counted(hosts.len() as u64, role)),
     }
 }

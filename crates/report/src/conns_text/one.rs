@@ -2,14 +2,14 @@
 //! time went, and the packets between which it waited longest.
 
 use super::NONE;
-use super::answer::waited_by;
+use super::answer::{refused, waited_by};
 use super::sides::{account, counts, row};
 use crate::classes::arrow;
 use crate::conns::{DIRECTIONS, capture_of, file_of};
 use crate::page::Tone;
 use crate::sql_text::{purpose, unit};
 use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, taken, wrap};
-use analysis::results::{ConnectionResult, ConnsResult, HandshakeResult};
+use analysis::results::{ConnectionResult, ConnsResult};
 use jiff::tz::TimeZone;
 use model::sqlnet::SqlNetSession;
 use model::{Close, Direction, Mark, TimeClass, Wait, format_duration};
@@ -79,7 +79,7 @@ fn head(result: &ConnsResult, c: &ConnectionResult, zone: &TimeZone) -> String {
         c.vantage_from.words()
     );
     text.push_str(&wrap("  Capture: ", 4, &format!("{vantage}.")));
-    text.push_str(&wrap("  Handshake: ", 4, &handshake(&c.handshake)));
+    text.push_str(&wrap("  Handshake: ", 4, &handshake(c)));
     if let Some(session) = c.sqlnet.map(|s| net_session(&s))
         && !session.is_empty()
     {
@@ -118,7 +118,10 @@ fn close(close: Close) -> &'static str {
     }
 }
 
-fn handshake(h: &HandshakeResult) -> String {
+fn handshake(c: &ConnectionResult) -> String {
+    let h = &c.handshake;
+    let asked = c.openings.iter().any(|o| o.syn.is_some());
+    let answered = c.openings.iter().any(|o| o.syn_ack.is_some());
     let retries = [(h.syn_retries, "SYN"), (h.syn_ack_retries, "SYN/ACK")]
         .into_iter()
         .filter(|(n, _)| *n > 0)
@@ -129,7 +132,11 @@ fn handshake(h: &HandshakeResult) -> String {
     ]
     .into_iter()
     .filter_map(|(ns, what)| Some(format!("{} {what}", format_duration(ns?))));
-    let seen = (!h.seen).then(|| "not in the capture".to_owned());
+    let seen = (!h.seen).then(|| match asked && !answered {
+        true if refused(c) => "its SYN was answered by a reset".to_owned(),
+        true => "its SYN has no answer in the capture".to_owned(),
+        false => "not in the capture".to_owned(),
+    });
     let parts: Vec<String> = seen.into_iter().chain(halves).chain(retries).collect();
     if parts.is_empty() {
         "in the capture.".to_owned()
@@ -352,7 +359,7 @@ mod tests {
             Connection 2: [2001:db8:1111:2222:3333:4444:5555:6666]:50000 →
               [2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff]:5432
             80.0 ms of waiting; 100 % of it: the sender's application did not write (server
-            2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff).
+            2001:db8:aaaa:bbbb:cccc:dddd:eeee:ffff: at work on what was asked).
 
               1.00 s from 2023-11-14 22:13:21 +00:00, still open when the capture ended.
               Seen in frames 300 to 700 of client.pcap.

@@ -20,7 +20,8 @@ pub(crate) struct FileTable {
 /// Where something was found, the files that took a good part of the time; nothing where no call is about a
 /// file, as most are not.
 pub(crate) fn table(d: &Diagnosis) -> Option<FileTable> {
-    let worth = |f: &&FileResult| f.total_ns >= d.call_time_ns / WORTH && f.total_ns > 0;
+    let all_ns = all_ns(d);
+    let worth = |f: &&FileResult| f.total_ns >= all_ns / WORTH && f.total_ns > 0;
     let listed: Vec<&FileResult> = d.files.iter().filter(worth).take(LISTED).collect();
     if listed.is_empty() || d.findings.is_empty() {
         return None;
@@ -29,7 +30,7 @@ pub(crate) fn table(d: &Diagnosis) -> Option<FileTable> {
     let heads = ["share", "calls", "mean", "file"].map(str::to_owned);
     let rows = listed.iter().map(|f| {
         vec![
-            share(f.total_ns, d.call_time_ns),
+            share(f.total_ns, all_ns),
             grouped(f.calls),
             unit.number(mean_ns(f)),
             name(f),
@@ -39,6 +40,17 @@ pub(crate) fn table(d: &Diagnosis) -> Option<FileTable> {
         title: format!("Files that took most time, in {}", unit.name),
         rows: std::iter::once(heads.to_vec()).chain(rows).collect(),
     })
+}
+
+/// Response times of all calls that files' calls are among: of one capture, whether or not the other has them.
+pub(crate) fn all_ns(d: &Diagnosis) -> i64 {
+    let of_ops = d
+        .ops
+        .iter()
+        .map(|o| o.client.or(o.server).map_or(0, |s| s.total_ns));
+    let of_files = d.files.iter().map(|f| f.total_ns);
+    let sum = |all: i64, ns: i64| all.saturating_add(ns);
+    of_ops.fold(0, sum).max(of_files.fold(0, sum))
 }
 
 fn mean_ns(f: &FileResult) -> i64 {

@@ -1,7 +1,7 @@
 //! The ledger's sums as a table: who held calls, or streams, up, by what, for how long at least and at most.
 
 use super::tables::OpTable;
-use crate::text::counted;
+use crate::text::{counted, wrap};
 use analysis::results::Diagnosis;
 use ledger::{Bounds, Place, Sum, Sums};
 use model::{format_duration, grouped};
@@ -58,7 +58,8 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
             counted,
         ]
     };
-    let heads = ["", "a call", "in all", "at most", "calls"];
+    let in_all = if are_exact { "in all" } else { "at least" };
+    let heads = ["", "a call", in_all, "at most", "calls"];
     let mut rows = vec![heads.map(str::to_owned).to_vec()];
     for of_side in shown.chunk_by(|a, b| a.line.side == b.line.side) {
         let [first, rest @ ..] = of_side else {
@@ -95,8 +96,28 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
         more: match left.len() {
             0 => String::new(),
             n => format!("… and {} with less time\n", counted(n as u64, "line")),
-        },
+        } + &unseen(d, calls, total_ns),
     })
+}
+
+/// How much of the time is of calls that have no response time, where that is a good part: in tables of times they
+/// are missing.
+fn unseen(d: &Diagnosis, calls: u64, total_ns: i64) -> String {
+    const WORTH: i64 = 5;
+    let timed = d.ops.iter().filter_map(|o| o.client.or(o.server));
+    let (count, ns) = timed.fold((0u64, 0i64), |(count, ns), s| {
+        (count.saturating_add(s.count), ns.saturating_add(s.total_ns))
+    });
+    let (calls, ns) = (calls.saturating_sub(count), total_ns.saturating_sub(ns));
+    if calls == 0 || ns <= total_ns / WORTH {
+        return String::new();
+    }
+    let text = format!(
+        "Of it {} are of {} whose whole answer the capture has not: so long they waited at least.",
+        format_duration(ns),
+        counted(calls, "call")
+    );
+    wrap("", 0, &text)
 }
 
 fn title(sums: &Sums, calls: u64) -> String {
@@ -138,21 +159,21 @@ mod tests {
         let text = |d: &Diagnosis| held_up(d).map(OpTable::text).unwrap_or_default();
         expect![[r#"
             What held 2,600 calls up for 86.3 s, 33.2 ms each
-                            a call  in all  at most  calls
-            server         33.1 ms  86.0 s   86.1 s
-              queue        29.0 ms  75.3 s   75.4 s  2,600
-              service      4.11 ms  10.7 s           2,600
-            network: path  80.0 µs  208 ms   286 ms  2,600
+                            a call  at least  at most  calls
+            server         33.1 ms    86.0 s   86.1 s
+              queue        29.0 ms    75.3 s   75.4 s  2,600
+              service      4.11 ms    10.7 s           2,600
+            network: path  80.0 µs    208 ms   286 ms  2,600
         "#]]
         .assert_eq(&text(&d));
         d.streams_ledger = Some(std::mem::take(&mut d.ledger));
         expect![[r#"
             What held up the bytes under way: 86.3 s
-                           in all  at most
-            server         86.0 s   86.1 s
-              queue        75.3 s   75.4 s
-              service      10.7 s
-            network: path  208 ms   286 ms
+                           at least  at most
+            server           86.0 s   86.1 s
+              queue          75.3 s   75.4 s
+              service        10.7 s
+            network: path    208 ms   286 ms
         "#]]
         .assert_eq(&text(&d));
         assert_eq!(certain_per_cent(&d), Some(99));

@@ -19,6 +19,10 @@ fn shown(ops: &[OpResult]) -> usize {
     worth.clamp(ALWAYS, OPS)
 }
 
+/// Said where an operation has no 99th percentile.
+const TOO_FEW: &str = "p99 is told of 299 calls or more\n";
+const _: () = assert!(Summary::P99_NEEDS == 299);
+
 /// The response times of an operation in one side's capture, and that side's name.
 type Get = fn(&OpResult) -> Option<Summary>;
 type Side = (&'static str, Get);
@@ -127,6 +131,7 @@ pub(crate) fn response_table(ops: &[OpResult]) -> Option<OpTable> {
         header.extend(["calls", "mean", "p50", "p99"].map(str::to_owned));
     }
     let mut rows = vec![header];
+    let mut too_few = "";
     for (o, name) in ops.iter().zip(op_names(ops)).take(shown(ops)) {
         let mut row = vec![name];
         for (_, get) in &sides {
@@ -138,6 +143,7 @@ pub(crate) fn response_table(ops: &[OpResult]) -> Option<OpTable> {
                     if s.count >= Summary::P99_NEEDS {
                         unit.number(s.p99_ns)
                     } else {
+                        too_few = TOO_FEW;
                         "-".to_owned()
                     },
                 ],
@@ -155,8 +161,36 @@ pub(crate) fn response_table(ops: &[OpResult]) -> Option<OpTable> {
         title: format!("Response times in {}", unit.name),
         groups,
         rows,
-        more: more(shown(ops), ops.len()),
+        more: more(shown(ops), ops.len()) + too_few,
     })
+}
+
+/// Which operations failed how often, those first that failed most.
+pub(crate) fn errors(ops: &[OpResult]) -> String {
+    const NAMED: usize = 4;
+    let names = op_names(ops);
+    let mut failed: Vec<_> = ops
+        .iter()
+        .zip(names)
+        .filter(|(o, _)| o.errors > 0)
+        .collect();
+    failed.sort_by_key(|(o, _)| std::cmp::Reverse(o.errors));
+    let all = failed.iter().map(|(o, _)| o.errors).sum::<u64>();
+    let named = failed.iter().take(NAMED).map(|(o, name)| {
+        let errors = grouped(o.errors);
+        match o.client.or(o.server) {
+            Some(s) => format!("{name} {errors} of {}", grouped(s.count)),
+            None => format!("{name} {errors}"),
+        }
+    });
+    let mut named: Vec<String> = named.collect();
+    match failed.len() {
+        0 => return String::new(),
+        n if n > NAMED => named.push("…".to_owned()),
+        _ => {}
+    }
+    let text = format!("{}: {}.", counted(all, "call"), named.join(", "));
+    wrap("Answered with an error: ", 3, &text)
 }
 
 /// The same calls in both captures: what the client saw, what the server saw, the difference.

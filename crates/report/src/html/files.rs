@@ -1,7 +1,7 @@
 //! The files that took most time, as a table.
 
 use super::{anchors, cell, head, table};
-use crate::diagnosis_text::files::name;
+use crate::diagnosis_text::files::{all_ns, name};
 use crate::text::{Unit, bytes, grouped, share};
 use crate::value;
 use analysis::results::Diagnosis;
@@ -24,7 +24,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
             tr id=(anchor) {
                 th scope="row" { a href={ "#" (anchor) } { (name(f)) } }
                 td { (value::file(f.file)) }
-                (cell(&share(f.total_ns, d.call_time_ns), Some(f.total_ns)))
+                (cell(&share(f.total_ns, all_ns(d)), Some(f.total_ns)))
                 (cell(&grouped(f.calls), i64::try_from(f.calls).ok()))
                 (cell(&unit.number(f.total_ns), Some(f.total_ns)))
                 (cell(&bytes(moved), i64::try_from(moved).ok()))

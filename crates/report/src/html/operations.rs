@@ -2,7 +2,7 @@
 
 use super::places::Places;
 use super::{anchors, cell, figure, head, table};
-use crate::diagnosis_text::tables::{op_names, unmatched};
+use crate::diagnosis_text::tables::{errors, op_names, unmatched};
 use crate::text::{Unit, counted, grouped};
 use analysis::charts::{Heat, Subject, Times};
 use analysis::results::{Matched, OpResult, Report};
@@ -116,6 +116,8 @@ pub(super) fn section(report: &Report, places: &Places<'_>) -> Option<Markup> {
         };
         (table(&title, &heads, &rows))
         (more(ops.len(), "operation"))
+        @let errors = errors(ops);
+        @if !errors.is_empty() { p.note { (errors) } }
         @let unmatched = unmatched(ops);
         @if !unmatched.is_empty() { p.note { (unmatched) } }
         (details(&charted, 0, places))

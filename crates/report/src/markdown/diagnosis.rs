@@ -2,7 +2,7 @@
 
 use super::{code, escaped, sections, table, write};
 use crate::diagnosis_text::held::held_up;
-use crate::diagnosis_text::tables::{OpTable, matched_table, response_table, unmatched};
+use crate::diagnosis_text::tables::{OpTable, errors, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::hosts::{self, COUNTERS, KERNEL};
 use crate::text::{Unit, problem, share};
@@ -32,6 +32,7 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
         let tables = [held_up(d), response_table(&d.ops), matched_table(&d.ops)];
         let tables = tables.into_iter().flatten().map(op_table);
         let rest = [
+            escaped(&one_line(&errors(&d.ops))),
             escaped(&one_line(&unmatched(&d.ops))),
             all_files(d),
             findings(d, zone),

@@ -12,7 +12,7 @@ fn a_diagnosis() {
     expect![[r#"
         **The SERVER is slow: of 33.2 ms per call it holds 33.1 ms, mostly queueing; it works on about 4 calls at a time while 32 wait (server-concurrency-cap).**
 
-        Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %). Of the time 99 % is certain. Calls overlap, some 32 at a time: all of it passed in 2.70 s.
+        Costs 75.1 s of 86.3 s of call time in 2.70 s. Confidence high (95 %). For 99 % of the time it is certain whose it is. Calls overlap, some 32 at a time: all of it passed in 2.70 s.
 
         ### Where a call's 33.2 ms go (2,600 calls)
 
@@ -27,7 +27,7 @@ fn a_diagnosis() {
 
         ### What held 2,600 calls up for 86.3 s, 33.2 ms each
 
-        |  | a call | in all | at most | calls |
+        |  | a call | at least | at most | calls |
         | :-- | --: | --: | --: | --: |
         | server | 33.1 ms | 86.0 s | 86.1 s |  |
         | queue | 29.0 ms | 75.3 s | 75.4 s | 2,600 |

@@ -30,6 +30,7 @@ pub(super) fn op(name: &str, count: u64, client_ns: i64, server_ns: i64) -> OpRe
             outside_overlap: 2,
             ..Unmatched::default()
         },
+        errors: 0,
     }
 }
 

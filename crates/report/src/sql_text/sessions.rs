@@ -19,7 +19,11 @@ pub(super) fn section(result: &SqlResult, style: SqlStyle) -> String {
         let more = counted(more as u64, "further session");
         text.push_str(&format!("… and {more} with less time (--all shows them)\n"));
     }
-    let hint = wrap("", 0, "--session N --follow shows one call by call");
+    let hint = match result.captures.len() {
+        2 => "--session N --follow, with the first of the captures alone, shows one call by call",
+        _ => "--session N --follow shows one call by call",
+    };
+    let hint = wrap("", 0, hint);
     text.push_str(&Tone::Faint.paint_lines(&hint));
     text
 }
