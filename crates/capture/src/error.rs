@@ -40,7 +40,8 @@ pub enum CaptureError {
         minor: u32,
     },
     #[error(
-        "{directory} holds no captures; name the directory with the pcap, pcapng or snoop files"
+        "{directory} holds no captures; name the directory with the pcap, pcapng or snoop files itself, as those in it are not \
+         looked into"
     )]
     EmptyDirectory { directory: String },
     #[error("none of {count} inputs can be read; the first: {first}")]

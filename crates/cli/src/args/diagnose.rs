@@ -96,8 +96,10 @@ pub(crate) struct Diagnose {
     #[command(flatten)]
     pub(crate) judging: Judging,
 
-    /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code
-    #[arg(long, value_name = "SECONDS|CODE", value_parser = fail_on)]
+    /// Exit with 1 if a finding costs this many seconds or ends the work, or has this code, or none can be told
+    ///
+    /// `undetermined` is for whoever has to know that captures do not carry an answer: the verdict's side is that.
+    #[arg(long, value_name = "SECONDS|CODE|undetermined", value_parser = fail_on)]
     pub(crate) fail_on: Option<FailOn>,
 
     /// Also save what `slowside compare` needs of this run: some 10 to 200 kB
@@ -134,6 +136,7 @@ pub(crate) struct Judging {
 pub(crate) enum FailOn {
     CostNs(i64),
     Rule(Rule),
+    Undetermined,
 }
 
 fn fail_on(text: &str) -> Result<FailOn, String> {
@@ -141,5 +144,8 @@ fn fail_on(text: &str) -> Result<FailOn, String> {
     if seconds.starts_with(|c: char| c.is_ascii_digit() || c == '.') {
         return moment::positive(&format!("{seconds}s")).map(FailOn::CostNs);
     }
-    rule(text).map(FailOn::Rule)
+    match text {
+        "undetermined" => Ok(FailOn::Undetermined),
+        code => rule(code).map(FailOn::Rule),
+    }
 }

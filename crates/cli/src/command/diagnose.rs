@@ -4,7 +4,7 @@ use super::{inputs, print, tell_missing};
 use crate::args::{Diagnose, FailOn, GroupFormat, HostFile};
 use crate::exit::Done;
 use crate::progress::Progress;
-use analysis::results::{Diagnosis, Finding};
+use analysis::results::{Diagnosis, Finding, Side};
 use analysis::text::{Text, Value, text};
 use anyhow::Context;
 use jiff::tz::TimeZone;
@@ -34,8 +34,10 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
     if !args.reading.quiet {
         diagnosis.captures.iter().for_each(tell_missing);
     }
-    if let Some(limit) = &args.fail_on
-        && diagnosis.findings.iter().any(|f| reaches(f, limit))
+    if args
+        .fail_on
+        .as_ref()
+        .is_some_and(|on| fails(&diagnosis, on))
     {
         return Ok(Done::Found);
     }
@@ -103,10 +105,12 @@ fn sentence(text: &str) -> Text {
 }
 
 /// What ends the work costs more than any number of seconds.
-fn reaches(finding: &Finding, limit: &FailOn) -> bool {
-    match limit {
-        FailOn::Rule(rule) => finding.rule == *rule,
-        FailOn::CostNs(limit) => finding.fatal || finding.cost_ns.is_some_and(|c| c >= *limit),
+fn fails(diagnosis: &Diagnosis, on: &FailOn) -> bool {
+    let any = |is: &dyn Fn(&Finding) -> bool| diagnosis.findings.iter().any(is);
+    match on {
+        FailOn::Rule(rule) => any(&|f| f.rule == *rule),
+        FailOn::CostNs(limit) => any(&|f| f.fatal || f.cost_ns.is_some_and(|c| c >= *limit)),
+        FailOn::Undetermined => diagnosis.verdict.side == Side::Undetermined,
     }
 }
 

@@ -240,7 +240,7 @@ fn wrong_arguments_are_one_line_with_a_cure() {
         slowside: --from is later than --to; exchange them
         slowside: invalid value '(op=READ' for '--where <EXPR>': column 9: expected `)` for the `(` in column 1, but the text ends (see --help)
         slowside: invalid value 'respons_time>20ms' for '--where <EXPR>': column 1: unknown field `respons_time`; did you mean `response_time_ns`? (see --help)
-        slowside: invalid value 'zebra' for '--fail-on <SECONDS|CODE>': no finding is called `zebra`; `slowside explain` lists all (see --help)
+        slowside: invalid value 'zebra' for '--fail-on <SECONDS|CODE|undetermined>': no finding is called `zebra`; `slowside explain` lists all (see --help)
         slowside: the following required arguments were not provided: <CAPTURE>... (see --help)
         slowside: the argument '[CAPTURE]...' cannot be used with '--client <FILE>...' (see --help)
         slowside: invalid value 'first' for '--connection <N>': connections have numbers, which slowside conns --all shows (see --help)
