@@ -29,8 +29,8 @@ use thiserror::Error;
 
 /// How long a push may take, from the name of the host to the end of the answer.
 pub const PUSHING: Duration = Duration::from_secs(5);
-/// How long the last one is waited for: that which is under way, and one more.
-pub const ENDING: Duration = Duration::from_secs(10);
+/// How long the last one is waited for: that which is under way, and one more; and a little.
+pub const ENDING: Duration = Duration::from_secs(11);
 /// Threads here need little, but for what makes the text.
 const STACK_BYTES: usize = 512 << 10;
 
