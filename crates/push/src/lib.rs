@@ -22,7 +22,7 @@ use answer::{Verdict, judge};
 use jiff::Timestamp;
 use schedule::Schedule;
 use std::io;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -80,12 +80,41 @@ pub struct Tally {
     pub why: Option<String>,
 }
 
+/// What the thread and who ends it tell each other. Not two channels: each type of one is kilobytes of code.
+#[derive(Default, Debug)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default, Debug)]
+struct State {
+    is_stopped: bool,
+    ended: Option<Tally>,
+}
+
+impl Shared {
+    /// Changes it, and tells the other.
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.changed.notify_all();
+    }
+
+    /// Waits so long, or until it is what `is_waiting` does not wait for.
+    fn wait(
+        &self,
+        time: Duration,
+        is_waiting: impl Fn(&mut State) -> bool,
+    ) -> MutexGuard<'_, State> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(state, time, is_waiting);
+        waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
 /// Pushes in a thread of its own.
 #[derive(Debug)]
-pub struct Pusher {
-    stop: Sender<()>,
-    ended: Receiver<Tally>,
-}
+pub struct Pusher(Arc<Shared>);
 
 impl Pusher {
     /// Pushes what `make` makes, each time that `every` has passed. `tell` is told why a push is not taken, once until one is.
@@ -98,8 +127,8 @@ impl Pusher {
         make: impl Fn() -> Vec<u8> + Send + 'static,
         tell: impl Fn(&str) + Send + 'static,
     ) -> Result<Pusher, PushError> {
-        let (stop, stopped) = mpsc::channel();
-        let (end, ended) = mpsc::channel();
+        let shared = Arc::new(Shared::default());
+        let pusher = Pusher(Arc::clone(&shared));
         let mut pushing = Pushing {
             target,
             make: Box::new(make),
@@ -110,19 +139,20 @@ impl Pusher {
             .name("push".to_owned())
             .stack_size(STACK_BYTES);
         let spawned = thread.spawn(move || {
-            pushing.until(&stopped, every);
-            // Nobody may wait any more.
-            let _ = end.send(pushing.tally);
+            pushing.until_stopped(&shared, every);
+            shared.change(|state| state.ended = Some(pushing.tally));
         });
         spawned.map_err(PushError::Thread)?;
-        Ok(Pusher { stop, ended })
+        Ok(pusher)
     }
 
     /// Pushes for the last time. `None`: that did not come to an end in time.
     #[must_use]
     pub fn end(self) -> Option<Tally> {
-        drop(self.stop);
-        self.ended.recv_timeout(ENDING).ok()
+        let Pusher(shared) = self;
+        shared.change(|state| state.is_stopped = true);
+        let mut state = shared.wait(ENDING, |state| state.ended.is_none());
+        state.ended.take()
     }
 }
 
@@ -134,10 +164,10 @@ struct Pushing {
 }
 
 impl Pushing {
-    fn until(&mut self, stopped: &Receiver<()>, every: Duration) {
+    fn until_stopped(&mut self, shared: &Shared, every: Duration) {
         let mut schedule = Schedule::new(every);
         let mut wait = every;
-        while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+        while !shared.wait(wait, |state| !state.is_stopped).is_stopped {
             let verdict = self.push(Instant::now() + PUSHING);
             wait = schedule.after(&verdict);
         }

@@ -34,7 +34,7 @@ const fn about(name: &'static str, unit: Unit, help: &'static str) -> About {
     About { name, unit, help }
 }
 
-/// What families are written as.
+/// What families are written as. Rows are not types of their own: twenty of them would be twenty copies of each way to write.
 pub(crate) trait Exposition {
     type Error;
 
@@ -42,34 +42,34 @@ pub(crate) trait Exposition {
     fn counters(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, u64)>,
+        rows: &mut dyn Iterator<Item = (Labels, u64)>,
     ) -> Result<(), Self::Error>;
 
     /// Sums of nanoseconds, which only grow.
     fn durations(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, i64)>,
+        rows: &mut dyn Iterator<Item = (Labels, i64)>,
     ) -> Result<(), Self::Error>;
 
     /// How many there are at present.
     fn gauges(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, u64)>,
+        rows: &mut dyn Iterator<Item = (Labels, u64)>,
     ) -> Result<(), Self::Error>;
 
     /// Points in time, in nanoseconds since the epoch.
     fn moments(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, i64)>,
+        rows: &mut dyn Iterator<Item = (Labels, i64)>,
     ) -> Result<(), Self::Error>;
 
-    fn histograms<'a>(
+    fn histograms(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, &'a Times)>,
+        rows: &mut dyn Iterator<Item = (Labels, &Times)>,
     ) -> Result<(), Self::Error>;
 }
 
@@ -272,14 +272,14 @@ pub(crate) fn expose<E: Exposition>(result: &MetricsResult, to: &mut E) -> Resul
     let labels: Vec<Labels> = result.calls.iter().map(labels).collect();
     let rows = || labels.iter().zip(result.calls.iter().map(|r| &r.counts));
     for (about, get) in COUNTS {
-        let rows = rows().map(|(labels, counts)| (labels.clone(), get(counts)));
-        to.counters(about, rows)?;
+        let mut rows = rows().map(|(labels, counts)| (labels.clone(), get(counts)));
+        to.counters(about, &mut rows)?;
     }
-    let held = rows().map(|(labels, counts)| (labels.clone(), counts.held_ns));
-    to.durations(HELD, held)?;
+    let mut held = rows().map(|(labels, counts)| (labels.clone(), counts.held_ns));
+    to.durations(HELD, &mut held)?;
     for (about, get) in TIMED {
-        let rows = rows().map(|(labels, counts)| (labels.clone(), get(counts)));
-        to.histograms(about, rows)?;
+        let mut rows = rows().map(|(labels, counts)| (labels.clone(), get(counts)));
+        to.histograms(about, &mut rows)?;
     }
     single(to, OTHER_CALLS, result.other_calls)?;
     packets(to, &result.capture)?;
@@ -317,7 +317,7 @@ pub(crate) fn seconds(ns: i64) -> f64 {
 }
 
 fn single<E: Exposition>(to: &mut E, about: About, value: u64) -> Result<(), E::Error> {
-    to.counters(about, std::iter::once((Labels::new(), value)))
+    to.counters(about, &mut std::iter::once((Labels::new(), value)))
 }
 
 fn packets<E: Exposition>(to: &mut E, capture: &PacketCounts) -> Result<(), E::Error> {
@@ -327,17 +327,17 @@ fn packets<E: Exposition>(to: &mut E, capture: &PacketCounts) -> Result<(), E::E
         single(to, DROPPED_PACKETS, dropped)?;
     }
     single(to, MISSING, capture.missing_bytes)?;
-    let last = capture.last.iter().map(|t| (Labels::new(), t.0));
-    to.moments(REACHED, last)
+    let mut last = capture.last.iter().map(|t| (Labels::new(), t.0));
+    to.moments(REACHED, &mut last)
 }
 
 /// What there is only of a capture that goes on.
 fn at_present<E: Exposition>(to: &mut E, live: &LiveMetrics) -> Result<(), E::Error> {
-    let outstanding = live.outstanding.iter().map(|(protocol, server, n)| {
+    let mut outstanding = live.outstanding.iter().map(|(protocol, server, n)| {
         let protocol = ("protocol", protocol.name().to_owned());
         (vec![protocol, ("server", label("server", server))], *n)
     });
-    to.gauges(OUTSTANDING, outstanding)?;
+    to.gauges(OUTSTANDING, &mut outstanding)?;
     let labeled = |server: &KeyValue| {
         TO.map(|to| vec![("server", label("server", server)), ("to", to.to_owned())])
     };
@@ -347,20 +347,20 @@ fn at_present<E: Exposition>(to: &mut E, live: &LiveMetrics) -> Result<(), E::Er
         .map(|(server, counts)| (labeled(server), counts))
         .collect();
     for (about, get) in BY_SERVER {
-        let rows = servers
+        let mut rows = servers
             .iter()
             .flat_map(|(labels, c)| labels.clone().into_iter().zip(get(c)));
-        to.counters(about, rows)?;
+        to.counters(about, &mut rows)?;
     }
     let of = |(labels, c): &([Labels; 2], &ServerCounts)| {
         labels.clone().into_iter().zip(c.round_trips_ns)
     };
-    to.durations(ROUND_TRIPS, servers.iter().flat_map(of))?;
+    to.durations(ROUND_TRIPS, &mut servers.iter().flat_map(of))?;
     judged(to, live)
 }
 
 fn judged<E: Exposition>(to: &mut E, live: &LiveMetrics) -> Result<(), E::Error> {
-    let verdict = live.verdict.iter().flat_map(|now| {
+    let mut verdict = live.verdict.iter().flat_map(|now| {
         let row = |side: Side| {
             (
                 vec![("side", side.name().to_owned())],
@@ -369,13 +369,13 @@ fn judged<E: Exposition>(to: &mut E, live: &LiveMetrics) -> Result<(), E::Error>
         };
         SIDES.map(row)
     });
-    to.gauges(VERDICT, verdict)?;
-    let findings = live.findings.iter().map(|f| {
+    to.gauges(VERDICT, &mut verdict)?;
+    let mut findings = live.findings.iter().map(|f| {
         let code = ("code", Rule::code(f.rule).to_owned());
         (
             vec![code, ("side", f.side.name().to_owned())],
             u64::from(f.is_now),
         )
     });
-    to.gauges(FINDING, findings)
+    to.gauges(FINDING, &mut findings)
 }

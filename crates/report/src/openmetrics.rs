@@ -65,7 +65,11 @@ impl Text<'_> {
 impl Exposition for Text<'_> {
     type Error = fmt::Error;
 
-    fn counters(&mut self, about: About, rows: impl Iterator<Item = (Labels, u64)>) -> fmt::Result {
+    fn counters(
+        &mut self,
+        about: About,
+        rows: &mut dyn Iterator<Item = (Labels, u64)>,
+    ) -> fmt::Result {
         let mut family = self.family(about, MetricType::Counter)?;
         for (labels, value) in rows {
             let mut one = family.encode_family(&labels)?;
@@ -77,7 +81,7 @@ impl Exposition for Text<'_> {
     fn durations(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, i64)>,
+        rows: &mut dyn Iterator<Item = (Labels, i64)>,
     ) -> fmt::Result {
         let mut family = self.family(about, MetricType::Counter)?;
         for (labels, ns) in rows {
@@ -87,18 +91,26 @@ impl Exposition for Text<'_> {
         Ok(())
     }
 
-    fn gauges(&mut self, about: About, rows: impl Iterator<Item = (Labels, u64)>) -> fmt::Result {
+    fn gauges(
+        &mut self,
+        about: About,
+        rows: &mut dyn Iterator<Item = (Labels, u64)>,
+    ) -> fmt::Result {
         self.each(about, rows)
     }
 
-    fn moments(&mut self, about: About, rows: impl Iterator<Item = (Labels, i64)>) -> fmt::Result {
+    fn moments(
+        &mut self,
+        about: About,
+        rows: &mut dyn Iterator<Item = (Labels, i64)>,
+    ) -> fmt::Result {
         self.each(about, rows.map(|(labels, ns)| (labels, seconds(ns))))
     }
 
-    fn histograms<'a>(
+    fn histograms(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, &'a Times)>,
+        rows: &mut dyn Iterator<Item = (Labels, &Times)>,
     ) -> fmt::Result {
         let mut family = self.family(about, MetricType::Histogram)?;
         for (labels, times) in rows {

@@ -108,12 +108,11 @@ impl Metrics<'_> {
         &mut self,
         about: About,
         kind: &str,
-        points: impl Iterator<Item = Value>,
+        points: &mut dyn Iterator<Item = Value>,
     ) -> io::Result<()> {
-        let mut points = points.peekable();
-        if points.peek().is_none() {
+        let Some(first) = points.next() else {
             return Ok(());
-        }
+        };
         let (suffix, unit) = match about.unit {
             Unit::None => ("", ""),
             Unit::Seconds => ("_seconds", "s"),
@@ -146,11 +145,9 @@ impl Metrics<'_> {
             _ => {}
         }
         out.write_all(b"\"dataPoints\":[")?;
-        for (i, point) in points.enumerate() {
-            if i > 0 {
-                out.write_all(b",")?;
-            }
-            write!(out, "{point}")?;
+        write!(out, "{first}")?;
+        for point in points {
+            write!(out, ",{point}")?;
         }
         out.write_all(b"]}}")
     }
@@ -158,7 +155,7 @@ impl Metrics<'_> {
     fn sum(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, &'static str, Value)>,
+        rows: &mut dyn Iterator<Item = (Labels, &'static str, Value)>,
     ) -> io::Result<()> {
         let (start, now) = (self.start_ns.clone(), self.now_ns.clone());
         let point = |(labels, as_type, value): (Labels, &'static str, Value)| {
@@ -166,24 +163,24 @@ impl Metrics<'_> {
                 "attributes": attributes(labels), "startTimeUnixNano": start, "timeUnixNano": now, as_type: value,
             })
         };
-        self.metric(about, "sum", rows.map(point))
+        self.metric(about, "sum", &mut rows.map(point))
     }
 
     fn gauge(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, &'static str, Value)>,
+        rows: &mut dyn Iterator<Item = (Labels, &'static str, Value)>,
     ) -> io::Result<()> {
         let now = self.now_ns.clone();
         let point = |(labels, as_type, value): (Labels, &'static str, Value)| json!({"attributes": attributes(labels), "timeUnixNano": now, as_type: value});
-        self.metric(about, "gauge", rows.map(point))
+        self.metric(about, "gauge", &mut rows.map(point))
     }
 
     fn times<'a>(
         &mut self,
         about: About,
         bounds_ns: &'static [i64],
-        rows: impl Iterator<Item = (Vec<Value>, &'a Times)>,
+        rows: &mut dyn Iterator<Item = (Vec<Value>, &'a Times)>,
     ) -> io::Result<()> {
         let (start, now) = (self.start_ns.clone(), self.now_ns.clone());
         let bounds: Vec<f64> = bounds_ns.iter().map(|ns| seconds(*ns)).collect();
@@ -195,12 +192,12 @@ impl Metrics<'_> {
                 "bucketCounts": counts, "explicitBounds": bounds,
             })
         };
-        self.metric(about, "histogram", rows.map(point))
+        self.metric(about, "histogram", &mut rows.map(point))
     }
 
     fn databases(&mut self, rows: &[DatabaseRow]) -> io::Result<()> {
-        let rows = rows.iter().map(|row| (of_database(row), &row.times));
-        self.times(DATABASES, &DATABASE_BOUNDS_NS, rows)
+        let mut rows = rows.iter().map(|row| (of_database(row), &row.times));
+        self.times(DATABASES, &DATABASE_BOUNDS_NS, &mut rows)
     }
 }
 
@@ -260,42 +257,42 @@ impl Exposition for Metrics<'_> {
     fn counters(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, u64)>,
+        rows: &mut dyn Iterator<Item = (Labels, u64)>,
     ) -> io::Result<()> {
-        self.sum(about, rows.map(whole))
+        self.sum(about, &mut rows.map(whole))
     }
 
     fn durations(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, i64)>,
+        rows: &mut dyn Iterator<Item = (Labels, i64)>,
     ) -> io::Result<()> {
-        self.sum(about, rows.map(of_seconds))
+        self.sum(about, &mut rows.map(of_seconds))
     }
 
     fn gauges(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, u64)>,
+        rows: &mut dyn Iterator<Item = (Labels, u64)>,
     ) -> io::Result<()> {
-        self.gauge(about, rows.map(whole))
+        self.gauge(about, &mut rows.map(whole))
     }
 
     fn moments(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, i64)>,
+        rows: &mut dyn Iterator<Item = (Labels, i64)>,
     ) -> io::Result<()> {
-        self.gauge(about, rows.map(of_seconds))
+        self.gauge(about, &mut rows.map(of_seconds))
     }
 
-    fn histograms<'a>(
+    fn histograms(
         &mut self,
         about: About,
-        rows: impl Iterator<Item = (Labels, &'a Times)>,
+        rows: &mut dyn Iterator<Item = (Labels, &Times)>,
     ) -> io::Result<()> {
-        let rows = rows.map(|(labels, times)| (attributes(labels), times));
-        self.times(about, &BOUNDS_NS, rows)
+        let mut rows = rows.map(|(labels, times)| (attributes(labels), times));
+        self.times(about, &BOUNDS_NS, &mut rows)
     }
 }
 
