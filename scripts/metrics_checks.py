@@ -4,21 +4,27 @@
 usage: metrics_checks.py SLOWSIDE CAPTURE…
 
 `ops --format openmetrics` must be valid OpenMetrics text, count what `ops --by op,server` counts, and so must what
-`live --metrics` answers over HTTP while it reads the same packets. What is made of it, prometheus_checks.py looks at.
-Needs Python 3.9 with prometheus-client, as
-  python3 -m venv V && V/bin/pip install prometheus-client
+`live --metrics` answers over HTTP while it reads the same packets. What `live --otlp` pushes must be a request by
+OpenTelemetry's own definition, with the same counts. What is made of it, prometheus_checks.py looks at.
+Needs Python 3.9 with prometheus-client and opentelemetry-proto, as
+  python3 -m venv V && V/bin/pip install prometheus-client opentelemetry-proto
 """
 
 import csv
+import http.server
 import io
 import pathlib
 import re
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 
+from google.protobuf import json_format
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import AGGREGATION_TEMPORALITY_CUMULATIVE
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 TYPE = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -148,6 +154,82 @@ def scraped(slowside: str, path: str, calls: int) -> dict:
     return known
 
 
+def pushed(slowside: str, path: str) -> list:
+    """The metrics of the last request that `live` pushes; a field that is not the protocol's is an error."""
+    bodies = []
+
+    class Collector(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200 if self.path == "/v1/metrics" else 404)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    run(slowside, "live", path, "--format=json", "-q", "--otlp", f"http://127.0.0.1:{server.server_port}")
+    server.shutdown()
+    request = json_format.Parse(bodies[-1], ExportMetricsServiceRequest())
+    (resource,) = request.resource_metrics
+    (scope,) = resource.scope_metrics
+    names = {a.key for a in resource.resource.attributes}
+    if names != {"service.name", "service.version", "service.instance.id", "host.name"}:
+        raise SystemExit(f"{path}: resource {names}")
+    return scope.metrics
+
+
+def otlp_differences(metrics: list, known: dict) -> list[str]:
+    """Where what is pushed is not what OpenMetrics says of the same packets."""
+    wrong = []
+    here = {metric.name: metric for metric in metrics}
+    if len(here) != len(metrics):
+        wrong.append("metrics of one name")
+    for name, family in known.items():
+        expected = {}
+        for s in family.samples:
+            labels = {k: v for k, v in s.labels.items() if v}
+            bound = labels.pop("le", "")
+            if s.name.endswith("_bucket"):
+                expected[tuple(sorted(labels.items())), float(bound)] = s.value
+            elif s.name.endswith("_sum") and family.type == "histogram":
+                expected[tuple(sorted(labels.items())), "sum"] = s.value
+            elif not s.name.endswith("_count") or family.type != "histogram":
+                expected[tuple(sorted(labels.items())), ""] = s.value
+        found, metric = {}, here.pop(name, None)
+        if metric is None:
+            wrong += [f"{name} is not there"] if expected else []
+            continue
+        data = getattr(metric, metric.WhichOneof("data"))
+        if metric.WhichOneof("data") != "gauge" and data.aggregation_temporality != AGGREGATION_TEMPORALITY_CUMULATIVE:
+            wrong.append(f"{name} is not cumulative")
+        for point in data.data_points:
+            labels = tuple(sorted((a.key, a.value.string_value) for a in point.attributes))
+            if metric.HasField("histogram"):
+                total = 0
+                for bound, count in zip([*point.explicit_bounds, float("inf")], point.bucket_counts):
+                    total += count
+                    found[labels, bound] = total
+                found[labels, "sum"] = point.sum
+                if total != point.count or not 0 < point.start_time_unix_nano <= point.time_unix_nano:
+                    wrong.append(f"{name}: {point}")
+            else:
+                found[labels, ""] = getattr(point, point.WhichOneof("value"))
+        if found != expected:
+            wrong.append(f"{name}: {found}, not {expected}")
+    database = here.pop("db.client.operation.duration", None)
+    timed = values(known, "slowside_response_time_seconds_count")
+    expected = sum(n for (protocol, *_), n in timed.items() if protocol in ("pgsql", "mysql", "tns"))
+    counts = [point.count for point in database.histogram.data_points] if database else []
+    if sum(counts) != expected:
+        wrong.append(f"db.client.operation.duration: {counts}, not {expected}")
+    wrong += [f"{name} is of no file" for name in here if name not in ONLY_LIVE]
+    return wrong
+
+
 def main() -> int:
     if len(sys.argv) < 3:
         print(__doc__, file=sys.stderr)
@@ -164,6 +246,7 @@ def main() -> int:
             counts = [sum(values(k, "slowside_calls_total").values()) for k in (known, more)]
             if counts[0] != counts[1]:
                 wrong.append(f"ops {path} --by {by}: {counts}")
+        wrong += [f"otlp {path}: {what}" for what in otlp_differences(pushed(slowside, path), known)]
         live = scraped(slowside, path, sum(int(r["count"]) for r in rows))
         timed = "slowside_response_time_seconds_count"
         if values(live, timed) != values(known, timed):

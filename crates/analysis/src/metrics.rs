@@ -11,7 +11,7 @@ use crate::group::{GroupKey, Key, key_of};
 use crate::live::{Found, Moment, Stretch, Traffic};
 use crate::results::{CaptureResult, KeyValue, Side};
 use hashbrown::HashMap;
-use model::{Call, ConnectionSummary, Name, Outcome, Protocol, Time, limits};
+use model::{Call, ConnectionSummary, Endpoint, Name, Outcome, Protocol, Time, limits};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -135,6 +135,21 @@ pub struct CallsRow {
     pub counts: CallCounts,
 }
 
+/// Calls of databases as conventions of monitoring systems tell them apart: by the server's port, and by what failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DatabaseRow {
+    pub protocol: Protocol,
+    pub op: Name,
+    /// `None`: of further ones, which count as `other`.
+    pub server: Option<Endpoint>,
+    /// What the server answered that it failed with.
+    pub error: Option<Outcome>,
+    /// Response times.
+    pub times: Times,
+}
+
+type DatabaseKey = (Protocol, Name, Option<Endpoint>, Option<Outcome>);
+
 /// A gauge that is there or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FindingRow {
@@ -149,6 +164,8 @@ pub struct MetricsResult {
     pub calls: Vec<CallsRow>,
     /// Calls that count as `other`.
     pub other_calls: u64,
+    /// Empty unless [`Metrics::with_databases`] asked for them.
+    pub databases: Vec<DatabaseRow>,
     pub capture: PacketCounts,
     /// `None`: of files, which have no present.
     pub live: Option<LiveMetrics>,
@@ -197,6 +214,8 @@ pub struct Metrics {
     keys: Vec<Key>,
     calls: HashMap<GroupKey, CallCounts, foldhash::fast::FixedState>,
     other_calls: u64,
+    /// `None`: nobody asks.
+    databases: Option<HashMap<DatabaseKey, Times, foldhash::fast::FixedState>>,
     capture: PacketCounts,
     servers: HashMap<Option<IpAddr>, ServerCounts, foldhash::fast::FixedState>,
     outstanding: BTreeMap<(Protocol, Option<IpAddr>), u64>,
@@ -212,6 +231,7 @@ impl Metrics {
             keys: keys.to_vec(),
             calls: HashMap::default(),
             other_calls: 0,
+            databases: None,
             capture: PacketCounts::default(),
             servers: HashMap::default(),
             outstanding: BTreeMap::new(),
@@ -220,7 +240,17 @@ impl Metrics {
         }
     }
 
+    /// The same, and beside them calls of databases by port and error.
+    #[must_use]
+    pub fn with_databases(self) -> Metrics {
+        Metrics {
+            databases: Some(HashMap::default()),
+            ..self
+        }
+    }
+
     pub fn call(&mut self, call: &Call) {
+        self.database(call);
         let mut key = key_of(&self.keys, call);
         if self.calls.len() >= limits::METRICS_LABELS && !self.calls.contains_key(&key) {
             // One such set for each protocol, of which there are few.
@@ -232,6 +262,22 @@ impl Metrics {
             self.other_calls += 1;
         }
         self.calls.entry(key).or_default().add(call);
+    }
+
+    fn database(&mut self, call: &Call) {
+        let Some(databases) = &mut self.databases else {
+            return;
+        };
+        let ns = call.response_time_ns().filter(|_| call.is_timed());
+        let (Some(ns), true) = (ns, call.protocol.is_sql()) else {
+            return;
+        };
+        let error = Some(call.outcome).filter(|outcome| outcome.is_error());
+        let mut key = (call.protocol, call.op, Some(call.server), error);
+        if databases.len() >= limits::METRICS_LABELS && !databases.contains_key(&key) {
+            key = (call.protocol, Name::of(OTHER), None, None);
+        }
+        databases.entry(key).or_default().add(ns);
     }
 
     pub fn traffic(&mut self, traffic: Traffic) {
@@ -334,9 +380,22 @@ impl Metrics {
             let order = a.protocol.cmp(&b.protocol);
             order.then_with(|| (name(a), &a.keys).cmp(&(name(b), &b.keys)))
         });
+        let row = |((protocol, op, server, error), times): (&DatabaseKey, &Times)| DatabaseRow {
+            protocol: *protocol,
+            op: *op,
+            server: *server,
+            error: *error,
+            times: *times,
+        };
+        let mut databases: Vec<DatabaseRow> = self.databases.iter().flatten().map(row).collect();
+        databases.sort_by(|a, b| {
+            let order = |r: &DatabaseRow| (r.protocol, r.op.to_string(), r.server, r.error);
+            order(a).cmp(&order(b))
+        });
         MetricsResult {
             calls,
             other_calls: self.other_calls,
+            databases,
             capture,
             live: None,
         }

@@ -36,7 +36,7 @@ pub(crate) use diagnose::{Diagnose, FailOn};
 pub(crate) use explain::{Explain, rule};
 pub(crate) use info::Info;
 pub(crate) use interface::FromInterface;
-pub(crate) use live::{Live, LiveFormat, Metrics};
+pub(crate) use live::{Live, LiveFormat, Metrics, Otlp};
 pub(crate) use ops::{Ops, OpsFormat, labels};
 pub(crate) use probe::{Probe, Stream, Switch};
 pub(crate) use reading::{Common, Inputs};

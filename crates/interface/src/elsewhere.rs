@@ -23,6 +23,7 @@ impl Interface {
         &self,
         _: Option<&str>,
         _: Option<&Path>,
+        _: Option<u16>,
     ) -> Result<Option<String>, Error> {
         match *self {}
     }

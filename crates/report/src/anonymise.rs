@@ -276,6 +276,10 @@ impl Anonymise for MetricsResult {
             let keys = std::mem::take(&mut row.keys).into_iter();
             row.keys = keys.map(|k| key(names, k)).collect();
         }
+        for row in &mut self.databases {
+            row.server = row.server.map(|end| names.endpoint(end));
+            row.error = row.error.map(|outcome| names.outcome(outcome));
+        }
         if let Some(live) = &mut self.live {
             let servers = live.servers.iter_mut().map(|(server, _)| server);
             for server in servers.chain(live.outstanding.iter_mut().map(|(_, server, _)| server)) {

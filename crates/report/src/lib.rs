@@ -15,6 +15,7 @@ mod conns_text;
 mod diagnosis_csv;
 mod diagnosis_json;
 mod diagnosis_text;
+mod families;
 mod followed;
 mod harmless;
 mod hops;
@@ -29,6 +30,7 @@ mod markdown;
 mod openmetrics;
 mod ops;
 mod ops_text;
+mod otlp;
 mod packets;
 mod page;
 mod probe_json;
@@ -75,6 +77,7 @@ pub use markdown::{
 pub use openmetrics::{OPENMETRICS_TYPE, openmetrics};
 pub use ops::{ops_json, ops_rows, ops_sortable};
 pub use ops_text::{OpsStyle, ops_text};
+pub use otlp::{OTLP_TYPE, OtlpSource, otlp};
 pub use packets::{
     session_packets_rows, session_packets_text, trace_packets_rows, trace_packets_text,
 };

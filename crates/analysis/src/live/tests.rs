@@ -132,7 +132,7 @@ fn names_that_never_come_again_fill_no_memory() {
 
 #[test]
 fn labels_that_never_come_again_count_as_others() {
-    let mut metrics = Metrics::new(&[Key::Op, Key::Server]);
+    let mut metrics = Metrics::new(&[Key::Op, Key::Server]).with_databases();
     for n in 0..2_000_u64 {
         metrics.call(&call(n, &format!("OP{n}"), n as i64, 1));
         let mut stretch = Stretch {
@@ -157,6 +157,14 @@ fn labels_that_never_come_again_count_as_others() {
     let other = other.expect("the line that they share");
     assert_eq!(other.counts.response_times.count(), result.other_calls);
     assert_eq!(other.keys, [("server", KeyValue::Text("other".into()))]);
+    let databases = result.databases;
+    assert_eq!(databases.len(), limits::METRICS_LABELS + 1);
+    let timed: u64 = databases.iter().map(|row| row.times.count()).sum();
+    assert_eq!(timed, 2_000);
+    let others = databases.iter().find(|row| row.server.is_none());
+    let others = others.expect("the line that they share");
+    assert_eq!(others.op, Name::of("other"));
+    assert_eq!(others.times.count(), result.other_calls);
     let servers = result.live.expect("it goes on").servers;
     assert_eq!(servers.len(), limits::METRICS_LABELS + 1);
     let packets: u64 = servers.iter().map(|(_, s)| s.packets[1]).sum();

@@ -53,12 +53,13 @@ pub(crate) struct FromInterface {
 
 impl FromInterface {
     /// Begins to capture from the interface with packets of which `also` is true, if one is given, and gives up all
-    /// rights but to write below `folder`. Where `write` could not be written then, that is said now, not hours later.
+    /// rights but to write below `folder` and to connect to port `connect`. Where `write` could not be written then, that is said now, not hours later.
     pub(crate) fn open_for(
         &self,
         also: Option<Expression>,
         folder: Option<&Path>,
         write: Option<&Path>,
+        connect: Option<u16>,
     ) -> anyhow::Result<Option<Interface>> {
         let Some(name) = &self.interface else {
             return Ok(None);
@@ -74,7 +75,7 @@ impl FromInterface {
                 .map(|ns| Duration::from_nanos(ns.unsigned_abs())),
             ..usual
         })?;
-        let became = interface.give_up_rights(self.user.as_deref(), folder)?;
+        let became = interface.give_up_rights(self.user.as_deref(), folder, connect)?;
         if let Some(path) = write {
             Replacement::unnamed(path, "--write").map_err(|why| match became {
                 Some(user) => anyhow::anyhow!(
@@ -93,7 +94,7 @@ impl FromInterface {
             self.interface.is_some() || self.lasting.is_none(),
             "--for says how long an interface is captured from; name one with --interface"
         );
-        let Some(interface) = self.open_for(None, None, None)? else {
+        let Some(interface) = self.open_for(None, None, None, None)? else {
             return Ok(None);
         };
         on_signals(&interface.stopper()).context("cannot wait for Ctrl-C; use --for")?;

@@ -7,7 +7,7 @@ use super::value::width;
 use crate::moment;
 use analysis::filter::{Filter, LiveFilter};
 use analysis::group::Key;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -21,8 +21,10 @@ use std::path::PathBuf;
 Examples:
   slowside live -i eth0 port 2049 --when 'p99>20ms' --write /tmp/e.pcapng
   slowside live -i any --filter 'port 5432' --format json --for 8h
-  slowside live -i eth0 port 5432 --format text --metrics 9464")]
+  slowside live -i eth0 port 5432 --format text --metrics 9464
+  slowside live -i eth0 port 5432 --format text --otlp http://127.0.0.1:4318")]
 #[command(mut_arg("lasting", |a| a.help_heading(None)))]
+#[command(group(ArgGroup::new("counted").multiple(true)))]
 pub(crate) struct Live {
     /// `-` for standard input, or files of one capture; with -i an expression as of --filter
     #[arg(value_name = "CAPTURE", required_unless_present = "interface")]
@@ -96,6 +98,9 @@ pub(crate) struct Live {
     pub(crate) metrics: Metrics,
 
     #[command(flatten)]
+    pub(crate) otlp: Otlp,
+
+    #[command(flatten)]
     pub(crate) from_interface: FromInterface,
 }
 
@@ -107,11 +112,11 @@ pub(crate) struct Metrics {
     ///
     /// By protocol, operation and server. On an address that others can reach a token is needed. Of more than
     /// 500 different labels further ones count as `other`.
-    #[arg(long = "metrics", value_name = "ADDRESS", value_parser = address)]
+    #[arg(long = "metrics", value_name = "ADDRESS", value_parser = address, group = "counted")]
     pub(crate) address: Option<SocketAddr>,
 
     /// Tell calls apart by these too: step, client, connection, file, size; each value is one more series
-    #[arg(long = "metrics-by", value_name = "LIST", value_delimiter = ',', value_parser = key, requires = "address")]
+    #[arg(long = "metrics-by", value_name = "LIST", value_delimiter = ',', value_parser = key, requires = "counted")]
     pub(crate) by: Vec<Key>,
 
     /// Answer those alone who send this file's token, as `Authorization: Bearer …`
@@ -119,6 +124,28 @@ pub(crate) struct Metrics {
     /// 16 characters at least. It is sent as it is: others on the way can read it, and the answers.
     #[arg(long = "metrics-token-file", value_name = "FILE", requires = "address")]
     pub(crate) token_file: Option<PathBuf>,
+}
+
+/// Where what is counted is pushed.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "For OpenTelemetry")]
+pub(crate) struct Otlp {
+    /// Push the same counts to a collector, by OTLP over HTTP: http://HOST:PORT, with a path unless it is /v1/metrics
+    ///
+    /// JSON, without TLS: https is for a collector or a proxy on this host to speak. One that does not answer is told
+    /// of once and holds nothing up. Calls of databases are there as db.client.operation.duration, too.
+    #[arg(long = "otlp", value_name = "URL", group = "counted")]
+    pub(crate) url: Option<String>,
+
+    /// How often; and once more at the end
+    #[arg(long = "otlp-every", value_name = "DURATION", value_parser = every, default_value = "10s", requires = "url")]
+    pub(crate) every: i64,
+
+    /// Send the headers of this file along, a line NAME=VALUE for each, such as Authorization=Bearer …
+    ///
+    /// They are sent as they are: others on the way can read them.
+    #[arg(long = "otlp-headers", value_name = "FILE", requires = "url")]
+    pub(crate) headers: Option<PathBuf>,
 }
 
 /// Where to answer; a port alone is on the loopback.
@@ -138,6 +165,14 @@ pub(crate) enum LiveFormat {
     Text,
     /// JSON lines
     Json,
+}
+
+/// More often nobody looks.
+fn every(text: &str) -> Result<i64, String> {
+    match moment::positive(text)? {
+        ..100_000_000 => Err("pushes are at least 100ms apart".into()),
+        every => Ok(every),
+    }
 }
 
 /// Shorter ones would be more writing than watching.

@@ -3,6 +3,8 @@
 mod lines;
 mod metrics;
 mod names;
+#[cfg_attr(not(feature = "otlp"), path = "live/without_otlp.rs")]
+mod otlp;
 mod silence;
 mod terminal;
 
@@ -16,6 +18,7 @@ use crate::view::has_terminal;
 use analysis::live::LiveResult;
 use anyhow::Context;
 use model::limits;
+use pseudonyms::NameKind;
 use report::LiveFile;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use slowside::{Config, Control, Keep, LiveOptions, Source, Unwritten, Written};
@@ -46,11 +49,20 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
     let anonymiser = args.names.anonymiser()?;
     // With the rights that there are before packets come.
     let scrape = metrics::bind(&args.metrics)?;
-    let (source, control) = source(args, view)?;
-    // With none of them, and threads of its own.
-    let metrics = scrape
-        .map(|s| metrics::answer(s, args, &anonymiser))
-        .transpose()?;
+    let prepared = otlp::prepare(&args.otlp)?;
+    let metrics = metrics::counted(args)?;
+    let (source, control) = source(args, view, prepared.as_ref().map(otlp::Prepared::port))?;
+    // With none of them, and threads of their own.
+    let mut pushes = None;
+    if let Some(metrics) = &metrics {
+        let shown = metrics::Shown::new(metrics, &anonymiser);
+        if let Some(scrape) = scrape {
+            metrics::answer(scrape, args.quiet, shown.clone())?;
+        }
+        if let Some(prepared) = prepared {
+            pushes = Some(prepared.start(source_name(&source, &shown), shown, view)?);
+        }
+    }
     // Signals are for the process, and what was registered for them stays.
     if !out::is_caught() {
         stop_on_signals(&control)?;
@@ -83,7 +95,23 @@ pub(crate) fn run(args: &Live) -> anyhow::Result<Done> {
         true => terminal::run,
         false => lines::run,
     };
-    run(args, source, &config, &options, &control)
+    let done = run(args, source, &config, &options, &control);
+    // Also what was counted before something failed.
+    if let Some(pushes) = pushes {
+        pushes.end();
+    }
+    done
+}
+
+/// An interface, whose name is nobody's, `-`, or the first file.
+fn source_name(source: &Source, shown: &metrics::Shown) -> String {
+    match source {
+        Source::Stream { name, .. } => name.clone(),
+        Source::Files(files) => {
+            let first = files.first().map(|f| f.display().to_string());
+            shown.name(NameKind::File, &first.unwrap_or_default())
+        }
+    }
 }
 
 /// The window as it is kept: a whole number of intervals, and not too many.
@@ -101,7 +129,7 @@ fn folder(args: &Live) -> &Path {
 }
 
 /// Where packets come from, and how that is stopped.
-fn source(args: &Live, view: bool) -> anyhow::Result<(Source, Control)> {
+fn source(args: &Live, view: bool, connect: Option<u16>) -> anyhow::Result<(Source, Control)> {
     if let Some(name) = &args.from_interface.interface {
         let words: Option<Vec<&str>> = args.captures.iter().map(|w| w.to_str()).collect();
         let words = words.unwrap_or_default().join(" ");
@@ -116,7 +144,7 @@ fn source(args: &Live, view: bool) -> anyhow::Result<(Source, Control)> {
         let write = args.write.as_deref();
         // Without either no file is ever written.
         let folder = (view || write.is_some()).then(|| folder(args));
-        let opened = args.from_interface.open_for(also, folder, write)?;
+        let opened = args.from_interface.open_for(also, folder, write, connect)?;
         if let Some(interface) = opened {
             let control = Control::of_reader(interface.stopper().flag());
             let source = Source::Stream {

@@ -1,6 +1,7 @@
 //! With which rights an interface is captured from: the kernel's own word on each thread of a run. Root, with setpriv
 //! for the rights that containers and files give; where that is not to be had the tests say so and are left out.
 
+use crate::command::Collector;
 use crate::kit::{SLOWSIDE, command, folder, has, slowside, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -208,6 +209,24 @@ fn metrics_are_answered_without_rights() {
     seen.all_have("Uid", &["65534"; 4].join(" "));
     seen.has_no_rights();
     seen.ended_well();
+}
+
+/// The collector's port is what the kernel still lets it connect to.
+#[test]
+fn metrics_are_pushed_without_rights() {
+    if !may_capture() {
+        return;
+    }
+    let collector = Collector::new(&[]);
+    let mut command = command(LIVE);
+    command.args(["--otlp", &collector.url, "--otlp-every", "100ms"]);
+    let seen = Seen::of(command);
+    seen.all_have("Uid", &["65534"; 4].join(" "));
+    seen.has_no_rights();
+    seen.ended_well();
+    let told = text(&seen.output.stderr);
+    assert!(!told.contains("--otlp"), "{told}");
+    assert!(collector.last().is_some());
 }
 
 /// That all others which capture do as `live` does: before their second thread, which the first packets start.

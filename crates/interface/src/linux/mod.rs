@@ -146,7 +146,8 @@ impl Interface {
     }
 
     /// Gives up all rights that the process has, as none is needed any more: root becomes `user`, or nobody where none is
-    /// said; `root` keeps them. Files may be written below `folder`, if anywhere. Before there is a second thread. Gives the
+    /// said; `root` keeps them. Files may be written below `folder`, if anywhere, and connections be made to port `connect`
+    /// of others, if to any. Before there is a second thread. Gives the
     /// name of the user that it became.
     ///
     /// # Errors
@@ -155,8 +156,9 @@ impl Interface {
         &self,
         user: Option<&str>,
         folder: Option<&Path>,
+        connect: Option<u16>,
     ) -> Result<Option<String>, Error> {
-        privilege::give_up(user, folder)
+        privilege::give_up(user, folder, connect)
     }
 
     /// What ends the capture.

@@ -5,16 +5,16 @@
 //!   gives none back (no-new-privileges).
 //! - The kernel keeps all this for each thread, so it is done before there is a second one; those that are started
 //!   later inherit it. (The C library's setuid would reach all, its prctl and capset do not.)
-//! - Whoever it is then, Landlock (Linux 5.13) leaves of all files those below one folder to write, and no TCP (6.7), as
-//!   far as the kernel has it: root without capabilities still owns /etc, and a user a home.
+//! - Whoever it is then, Landlock (Linux 5.13) leaves of all files those below one folder to write, and no TCP (6.7) but
+//!   to one port where something is to be sent, as far as the kernel has it: root without capabilities still owns /etc, and a user a home.
 //! - What was not asked for and is not allowed is left: in a container root may lack `CAP_SETUID`, or have no other
 //!   user's number. It is a root without capabilities then.
 //! - Users are those of /etc/passwd. To ask further (NSS) is what a static binary cannot do, so numbers are taken too.
 
 use crate::Error;
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope, path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid, geteuid};
@@ -40,9 +40,13 @@ struct User {
     gid: u32,
 }
 
-/// Gives up all rights but to write below `folder`; root becomes `user`, or nobody. A `user` who is root keeps them all.
+/// Gives up all rights but to write below `folder` and to connect to the port `connect`; root becomes `user`, or nobody. A `user` who is root keeps them all.
 /// Gives the name of the user that it became.
-pub(super) fn give_up(user: Option<&str>, folder: Option<&Path>) -> Result<Option<String>, Error> {
+pub(super) fn give_up(
+    user: Option<&str>,
+    folder: Option<&Path>,
+    connect: Option<u16>,
+) -> Result<Option<String>, Error> {
     let known = fs::read("/etc/passwd").unwrap_or_default();
     let known = String::from_utf8_lossy(&known);
     let to = match user {
@@ -90,7 +94,7 @@ pub(super) fn give_up(user: Option<&str>, folder: Option<&Path>) -> Result<Optio
     };
     set_capabilities(None, none).map_err(fail("capabilities"))?;
     // A second wall: where it cannot be built the first one stands.
-    let _ = confine(folder);
+    let _ = confine(folder, connect);
     Ok(became)
 }
 
@@ -102,10 +106,13 @@ fn turn_into(user: &User) -> Result<(), Errno> {
     set_thread_res_uid(uid, uid, uid)
 }
 
-/// Leaves files below `folder`, and the terminal, as all that may be opened to write to. What is open stays open.
-fn confine(folder: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
+/// Leaves files below `folder`, and the terminal, as all that may be opened to write to, and of TCP connections to port `connect`.
+/// What is open stays open. Names are asked for by UDP, which is not confined.
+fn confine(folder: Option<&Path>, connect: Option<u16>) -> Result<RulesetStatus, RulesetError> {
     const KNOWN: ABI = ABI::V6;
     let write = AccessFs::from_write(KNOWN);
+    let ports =
+        connect.map(|port| Ok::<_, RulesetError>(NetPort::new(port, AccessNet::ConnectTcp)));
     let status = Ruleset::default()
         .handle_access(write)?
         .handle_access(AccessNet::from_all(KNOWN))?
@@ -113,6 +120,7 @@ fn confine(folder: Option<&Path>) -> Result<RulesetStatus, RulesetError> {
         .create()?
         .add_rules(path_beneath_rules(folder, write))?
         .add_rules(path_beneath_rules(["/dev/tty"], write))?
+        .add_rules(ports)?
         .restrict_self()?;
     Ok(status.ruleset)
 }
@@ -172,7 +180,7 @@ mod tests {
         let address = host.local_addr().expect("bound");
         let (outside, within) = (folder.join("file"), inside.join("file"));
         let confined = thread::spawn(move || {
-            let status = confine(Some(&inside)).expect("rules");
+            let status = confine(Some(&inside), None).expect("rules");
             let tried = File::create(outside).map_err(|e| e.kind());
             let connected = TcpStream::connect(address).map_err(|e| e.kind());
             File::create(&within).expect("it is below the folder");
@@ -191,6 +199,24 @@ mod tests {
                 let denied = Some(ErrorKind::PermissionDenied);
                 assert_eq!((tried, connected), (denied, denied));
             }
+        }
+    }
+
+    #[test]
+    fn connections_are_made_to_the_port_alone() {
+        let bound = || TcpListener::bind("127.0.0.1:0").expect("a port");
+        let (named, other) = (bound(), bound());
+        let address = |host: &TcpListener| host.local_addr().expect("bound");
+        let (named_at, other_at) = (address(&named), address(&other));
+        let confined = thread::spawn(move || {
+            let status = confine(None, Some(named_at.port())).expect("rules");
+            TcpStream::connect(named_at).expect("it is the port");
+            let tried = TcpStream::connect(other_at).map_err(|e| e.kind());
+            (status, tried.err())
+        });
+        let (status, tried) = confined.join().expect("ends");
+        if status == RulesetStatus::FullyEnforced {
+            assert_eq!(tried, Some(ErrorKind::PermissionDenied));
         }
     }
 

@@ -1,11 +1,15 @@
 //! The exposition, letter by letter.
 
 use super::*;
-use analysis::metrics::{CallsRow, FindingRow, PacketCounts};
+use analysis::findings::Rule;
+use analysis::metrics::{
+    CallCounts, CallsRow, FindingRow, LiveMetrics, PacketCounts, ServerCounts,
+};
+use analysis::results::{KeyValue, Side};
 use expect_test::expect;
 use model::{Name, Protocol, Time};
 
-fn times(sum_ns: i64, counts: &[(usize, u64)]) -> Times {
+pub(crate) fn times(sum_ns: i64, counts: &[(usize, u64)]) -> Times {
     let mut times = Times {
         sum_ns,
         ..Times::default()
@@ -16,7 +20,7 @@ fn times(sum_ns: i64, counts: &[(usize, u64)]) -> Times {
     times
 }
 
-fn sample() -> MetricsResult {
+pub(crate) fn sample() -> MetricsResult {
     let counts = CallCounts {
         calls: 4,
         errors: 1,
@@ -45,6 +49,7 @@ fn sample() -> MetricsResult {
             counts,
         }],
         other_calls: 7,
+        databases: Vec::new(),
         capture: PacketCounts {
             packets: 10,
             bytes: 140_000,

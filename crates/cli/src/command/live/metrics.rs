@@ -1,11 +1,11 @@
-//! What is counted, for those who ask for it over HTTP while the capture goes on.
+//! What is counted while the capture goes on, for those who ask for it over HTTP and those to whom it is pushed.
 
 use crate::args::{Live, Metrics as Arguments, labels};
 use crate::command::token_bytes;
 use crate::out::complain;
-use analysis::metrics::Metrics;
+use analysis::metrics::{Metrics, MetricsResult};
 use anyhow::Context;
-use pseudonyms::Anonymiser;
+use pseudonyms::{Anonymiser, NameKind};
 use report::{Anonymise, Harmless, OPENMETRICS_TYPE};
 use scrape::{Scrape, ScrapeError, Token};
 use std::io::Write;
@@ -35,33 +35,67 @@ pub(super) fn bind(args: &Arguments) -> anyhow::Result<Option<Scrape>> {
     scrape.map(Some)
 }
 
+/// What counts, where anybody wants to know.
+pub(super) fn counted(args: &Live) -> anyhow::Result<Option<Arc<Mutex<Metrics>>>> {
+    let is_pushed = args.otlp.url.is_some();
+    if args.metrics.address.is_none() && !is_pushed {
+        return Ok(None);
+    }
+    let mut metrics = Metrics::new(&labels(&args.metrics.by)?);
+    if is_pushed {
+        metrics = metrics.with_databases();
+    }
+    Ok(Some(Arc::new(Mutex::new(metrics))))
+}
+
+/// What is counted as others may see it.
+#[derive(Clone)]
+pub(super) struct Shown {
+    counted: Arc<Mutex<Metrics>>,
+    names: Arc<Mutex<Option<Anonymiser>>>,
+}
+
+impl Shown {
+    pub(super) fn new(counted: &Arc<Mutex<Metrics>>, names: &Option<Anonymiser>) -> Shown {
+        Shown {
+            counted: Arc::clone(counted),
+            names: Arc::new(Mutex::new(names.clone())),
+        }
+    }
+
+    /// A name that others may see.
+    pub(super) fn name(&self, kind: NameKind, name: &str) -> String {
+        match &*self.names.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(names) => names.name(kind, name),
+            None => name.to_owned(),
+        }
+    }
+
+    pub(super) fn now(&self) -> MetricsResult {
+        // Whoever counts waits for a copy, not for the text.
+        let counted = &self.counted;
+        let result = counted.lock().unwrap_or_else(PoisonError::into_inner).now();
+        match &*self.names.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(names) => result.anonymised(names),
+            None => result,
+        }
+    }
+}
+
 /// Begins to answer with what is counted from now on.
-pub(super) fn answer(
-    scrape: Scrape,
-    args: &Live,
-    names: &Option<Anonymiser>,
-) -> anyhow::Result<Arc<Mutex<Metrics>>> {
-    let metrics = Arc::new(Mutex::new(Metrics::new(&labels(&args.metrics.by)?)));
-    if !args.quiet {
+pub(super) fn answer(scrape: Scrape, quiet: bool, shown: Shown) -> anyhow::Result<()> {
+    if !quiet {
         complain(&format!(
             "metrics are at http://{}/metrics",
             scrape.address()
         ));
     }
-    let (counted, names) = (Arc::clone(&metrics), Mutex::new(names.clone()));
     scrape.answer(OPENMETRICS_TYPE, move || {
-        // Whoever counts waits for a copy, not for the text.
-        let result = counted.lock().unwrap_or_else(PoisonError::into_inner).now();
-        let names = names.lock().unwrap_or_else(PoisonError::into_inner);
-        let result = match &*names {
-            Some(names) => result.anonymised(names),
-            None => result,
-        };
         let mut text = Vec::new();
         let mut out = Harmless::new(&mut text);
         // Nothing fails that writes into memory.
-        let _ = report::openmetrics(result, &mut out).and_then(|()| out.flush());
+        let _ = report::openmetrics(shown.now(), &mut out).and_then(|()| out.flush());
         text
     })?;
-    Ok(metrics)
+    Ok(())
 }

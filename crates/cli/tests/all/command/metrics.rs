@@ -15,19 +15,19 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-const CAPTURES: [&str; 4] = [
+pub(super) const CAPTURES: [&str; 4] = [
     "lab/server-cap/client.pcap.zst",
     "lab/reset-by-server/server.pcap.zst",
     "databases/mysql/queries.pcap.zst",
     "databases/pgsql/cursors.pcap",
 ];
 
-fn capture(name: &str) -> PathBuf {
+pub(super) fn capture(name: &str) -> PathBuf {
     root().join("tests").join(name)
 }
 
 /// The samples of that name: labels as they are written, and value.
-fn samples<'a>(metrics: &'a str, name: &str) -> BTreeMap<&'a str, &'a str> {
+pub(super) fn samples<'a>(metrics: &'a str, name: &str) -> BTreeMap<&'a str, &'a str> {
     let behind = |line: &'a str| {
         line.strip_prefix(name)?
             .strip_prefix('{')?

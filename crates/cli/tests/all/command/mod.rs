@@ -18,6 +18,7 @@ mod layers;
 mod live;
 mod metrics;
 mod names;
+mod otlp;
 mod probe;
 mod rows;
 mod schema;
@@ -28,6 +29,7 @@ mod tiers;
 mod turns;
 mod unanswered;
 
+pub(crate) use otlp::Collector;
 pub(crate) use probe::Listening;
 
 /// Every command.
