@@ -230,7 +230,7 @@ fn wrong_arguments_are_one_line_with_a_cure() {
     expect![[r#"
         slowside: `exlpain` is neither a file nor a command; did you mean `explain`? (see --help)
         slowside: the following required arguments were not provided: <CAPTURE|--client <FILE>...|--server <FILE>...> (see --help)
-        slowside: invalid value 'xml' for '--format <FORMAT>' [possible values: csv, jsonl, parquet, arrow] (see --help)
+        slowside: invalid value 'xml' for '--format <FORMAT>' [possible values: text, csv, jsonl, parquet, arrow] (see --help)
         slowside: unexpected argument '--nonsense' found (see --help)
         slowside: invalid value 'colour' for '--by <LIST>': the keys are op, step, client, server, connection, file, size, time=DURATION (see --help)
         slowside: invalid value 'time=0s' for '--by <LIST>': time= needs a duration above zero, such as time=10s (see --help)
