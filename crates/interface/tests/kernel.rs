@@ -125,7 +125,10 @@ fn each_packet_of_the_loopback_is_seen_once_in_order_with_its_bytes() {
                 .all(|p| p.link_type == link_type && p.length == header + 32),
             "{name}"
         );
-        assert!(seen.is_sorted_by_key(|p| p.time));
+        // The kernel stamps on the processor that sends, which may be another one from packet to packet: their clocks
+        // are a little apart.
+        let back_ns = seen.windows(2).map(|two| two[0].time - two[1].time);
+        assert!(back_ns.max() < Some(1_000_000), "{name}");
         assert_eq!(summary.dropped_by_os, Some(0));
         assert_eq!(problems, Vec::<String>::new());
     }

@@ -109,25 +109,31 @@ fn read(mut stream: &TcpStream, until: Instant) -> io::Result<Answer> {
 }
 
 /// `None`: there is more to come.
-pub(crate) fn parse(bytes: &[u8], is_all: bool) -> Option<io::Result<Answer>> {
-    let no_answer = || Some(Err(io::Error::other("it does not speak HTTP/1.1")));
-    let mut headers = [EMPTY_HEADER; HEADERS];
-    let mut response = Response::new(&mut headers);
-    let body_at = match response.parse(bytes) {
-        Ok(Status::Complete(at)) => at,
-        Ok(Status::Partial) => return None,
-        Err(_) => return no_answer(),
-    };
-    let status = response.code.unwrap_or_default();
-    let body = bytes.get(body_at..).unwrap_or_default();
-    if (100..200).contains(&status) {
-        return parse(body, is_all);
+pub(crate) fn parse(mut bytes: &[u8], is_all: bool) -> Option<io::Result<Answer>> {
+    // However many answers for the time being (RFC 9110 section 15.2) stand before the one that counts.
+    loop {
+        let mut headers = [EMPTY_HEADER; HEADERS];
+        let mut response = Response::new(&mut headers);
+        let body_at = match response.parse(bytes) {
+            Ok(Status::Complete(at)) => at,
+            Ok(Status::Partial) => return None,
+            Err(_) => return Some(Err(io::Error::other("it does not speak HTTP/1.1"))),
+        };
+        let body = bytes.get(body_at..).unwrap_or_default();
+        if !(100..200).contains(&response.code.unwrap_or_default()) {
+            return answer(&response, body, is_all).map(Ok);
+        }
+        bytes = body;
     }
+}
+
+fn answer(response: &Response<'_, '_>, body: &[u8], is_all: bool) -> Option<Answer> {
     let header = |name: &str| {
         let mut all = response.headers.iter();
         let found = all.find(|h| h.name.eq_ignore_ascii_case(name))?;
         std::str::from_utf8(found.value).ok()
     };
+    let status = response.code.unwrap_or_default();
     let length = header("content-length").and_then(|text| text.trim().parse::<usize>().ok());
     let is_chunked = header("transfer-encoding").is_some();
     let (body, is_whole) = match length {
@@ -138,12 +144,10 @@ pub(crate) fn parse(bytes: &[u8], is_all: bool) -> Option<io::Result<Answer>> {
         ),
         None => (body.to_vec(), status == 204 || status == 304),
     };
-    (is_whole || is_all).then(|| {
-        Ok(Answer {
-            status,
-            retry_after: header("retry-after").map(str::to_owned),
-            body,
-        })
+    (is_whole || is_all).then(|| Answer {
+        status,
+        retry_after: header("retry-after").map(str::to_owned),
+        body,
     })
 }
 

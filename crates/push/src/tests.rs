@@ -106,6 +106,12 @@ fn answers_are_read_in_any_pieces() {
             .expect("told")
             .is_err()
     );
+    // As many as an answer may be long.
+    let many = "HTTP/1.1 100 Continue\r\n\r\n".repeat(2_600) + "HTTP/1.1 204 No Content\r\n\r\n";
+    let answer = http::parse(many.as_bytes(), false)
+        .expect("whole")
+        .expect("HTTP");
+    assert_eq!(answer.status, 204);
     // A length that nothing can have.
     let huge = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nx";
     assert_eq!(
