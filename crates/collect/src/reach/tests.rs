@@ -1,6 +1,7 @@
 use super::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 use std::time::Instant;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -17,8 +18,18 @@ fn stand_in(folder: &Path, name: &str, skip: &str) -> String {
         "#!/bin/sh\nprintf '%s\\n' \"$*\" >>{}\n{skip}\n",
         log.display()
     );
-    fs::write(&path, text).expect("a file");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its rights");
+    // By another process: what this one writes, a child that another test starts meanwhile would hold open, and what is
+    // open for writing cannot be run.
+    let mut install = Command::new("install")
+        .args(["-m", "755", "/dev/stdin"])
+        .arg(&path)
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("install");
+    let mut pipe = install.stdin.take().expect("piped");
+    pipe.write_all(text.as_bytes()).expect("written");
+    drop(pipe);
+    assert!(install.wait().expect("install").success());
     path.display().to_string()
 }
 
