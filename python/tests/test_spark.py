@@ -4,7 +4,6 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 
 import pyarrow as pa
 import pytest
@@ -16,7 +15,6 @@ if not os.environ.get("CI"):
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         pytest.skip("Spark needs Java 17", allow_module_level=True)
 
-from pyspark.sql import SparkSession  # noqa: E402
 from slowside import spark as ring  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,20 +24,8 @@ PGSQL = ROOT / "tests/databases/pgsql/extended.pcap"
 
 
 @pytest.fixture(scope="module")
-def session():
-    # The Python that has slowside, not the first that is found.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master("local[2]").appName("slowside")
-    for name, value in {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
-    }.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
+def session(started):
+    return started("local[2]")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import threading
 import time
 import urllib.request
@@ -24,7 +23,6 @@ if not os.environ.get("CI"):
         pytest.skip("Spark needs Java 17", allow_module_level=True)
 
 import pyspark  # noqa: E402
-from pyspark.sql import SparkSession  # noqa: E402
 from slowside import spark as ring  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -129,23 +127,13 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def session(cluster):
-    # The Python that has slowside, not the first that is found.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    builder = SparkSession.builder.master(cluster.url).appName("slowside")
-    for name, value in {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.memory": "1g",
+def session(cluster, started):
+    settings = {
         "spark.executor.memory": "640m",
         # Both are there before the first task, so that both work.
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    }.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    yield session
-    session.stop()
+    }
+    return started(cluster.url, **settings)
 
 
 def many(path, first_host, copies):

@@ -2,7 +2,7 @@
 
 use crate::calls::CallRow;
 use crate::harmless::harmless;
-use crate::page::{Tone, shortened, width};
+use crate::page::{Tone, columns, shortened, width};
 use jiff::{Timestamp, tz::TimeZone};
 use ledger::Line;
 use model::{Mark, Outcome, Time, format_duration};
@@ -36,17 +36,23 @@ impl CallsText {
         self.any = true;
         let call = row.call;
         let began = call.request_first.or(call.response_first);
-        let text = line(&[
+        let took = call.response_time_ns();
+        let mut cells = [
             began.map_or_else(String::new, |at| self.moment(at.time)),
             call.op.to_string(),
-            call.response_time_ns()
-                .map_or_else(|| "-".to_owned(), format_duration),
+            took.map_or_else(|| "-".to_owned(), format_duration),
             most(row),
             frames(row),
-        ]);
-        out.extend_from_slice(text.as_bytes());
+        ];
+        let mut about = about(row);
+        // Long names and numbers: frames stand below.
+        if columns(&line(&cells)) > width() {
+            let [.., frames] = &mut cells;
+            about.insert(0, format!("frames {}", std::mem::take(frames)));
+        }
+        out.extend_from_slice(line(&cells).as_bytes());
         out.push(b'\n');
-        let about = about(row);
+        let about = about.join("; ");
         if !about.is_empty() {
             let about = shortened(&format!("    {about}"), width());
             out.extend_from_slice(Tone::Faint.paint(&about).as_bytes());
@@ -122,7 +128,7 @@ fn frames(row: &CallRow<'_>) -> String {
 }
 
 /// The file or statement, whether it failed, why one capture alone has it, and the capture where there are several.
-fn about(row: &CallRow<'_>) -> String {
+fn about(row: &CallRow<'_>) -> Vec<String> {
     let mut parts = Vec::new();
     if row.call.outcome.is_error() {
         parts.push(format!("error {}", row.call.outcome.name()));
@@ -141,15 +147,17 @@ fn about(row: &CallRow<'_>) -> String {
     if let Some(statement) = row.statement() {
         parts.push(harmless(&statement.normal));
     }
-    parts.join("; ")
+    parts
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::page::columns;
     use crate::samples;
+    use analysis::ledgers::Judged;
     use expect_test::expect;
+    use ledger::{Bounds, Cause, Ledger};
+    use model::Direction;
 
     #[test]
     fn a_call_is_a_line_and_what_it_is_about() {
@@ -179,5 +187,36 @@ mod tests {
         "#]]
         .assert_eq(&page);
         assert!(page.lines().all(|l| columns(l) <= 80), "{page}");
+
+        // The longest name of a cause, and frames of a large capture.
+        let mut ledger = Ledger::default();
+        ledger.clear(Bounds::exactly(25_000_000));
+        ledger.charge(
+            Cause::NagleDelayedAck,
+            Direction::ToServer,
+            Bounds::exactly(25_000_000),
+        );
+        let judged = Judged {
+            ledger,
+            in_diagnosis: true,
+            server: None,
+            clock_offset_ns: 0,
+        };
+        let mut far = call.clone();
+        for mark in [&mut far.request_first, &mut far.response_last] {
+            mark.as_mut().expect("seen").packet.frame += 1_000_000;
+        }
+        let mut out = Vec::new();
+        let row = CallRow {
+            call: &far,
+            judged: Some(&judged),
+            ..row
+        };
+        text.write(&row, &mut out);
+        expect![[r#"
+            22:13:20.000000 READ         25.0 ms  client: nagle-delayed-ack 25.0 ms
+                frames 1000010-1000013; a,1.pcap; /srv/data
+        "#]]
+        .assert_eq(&String::from_utf8(out).expect("text"));
     }
 }

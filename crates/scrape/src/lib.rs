@@ -164,7 +164,8 @@ impl Drop for Place {
     }
 }
 
-/// The status code (RFC 9110 section 15) that a request of these bytes is answered with; `None` while there must come more of it.
+/// The status code (RFC 9110 section 15) that a request of these bytes is answered with; `None` while there must come
+/// more of it.
 #[must_use]
 pub fn status_code(head: &[u8], token: Option<&Token>) -> Option<u16> {
     request::parse(head).map(|asked| status(asked.as_ref(), token).code())

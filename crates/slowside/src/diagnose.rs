@@ -379,10 +379,11 @@ impl<'a> ReadOptions<'a> {
                     asked.asked(which, row, filter.matches(call));
                 }
             }
-            side.rows += side
-                .calls(&records)
-                .filter(|(call, _)| side.selection.takes_time_of(call))
-                .count() as u64;
+            if self.asked.is_some() || side.chosen.is_some() {
+                let calls = side.calls(&records);
+                let rows = calls.filter(|(call, _)| side.selection.takes_time_of(call));
+                side.rows += rows.count() as u64;
+            }
             report(&sides, events);
         }
         let mut results = Vec::new();

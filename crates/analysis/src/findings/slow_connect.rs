@@ -177,6 +177,15 @@ fn in_vain(sum: &Sum) -> Option<&'static str> {
     })
 }
 
+/// The fact of all that a client waited in vain.
+const WAITED: &str = "waited_ns";
+
+/// How long a client waited in vain, by a finding that says so.
+pub(crate) fn waited_in_vain_ns(finding: &Finding) -> Option<i64> {
+    let waited = finding.facts.iter().find(|fact| fact.name == WAITED)?;
+    (finding.rule == Rule::SlowConnect).then_some(waited.value)
+}
+
 /// A client that waited in vain before it was served: for more than half of the time in which it was seen,
 /// and longer than all calls took. Broadcasts and addresses that nobody has are often asked for by
 /// something in the background, and connections without answer have a finding of their own, so that these are
@@ -221,7 +230,7 @@ fn by_startup(facts: &Facts<'_>) -> Option<Finding> {
         elapsed_cost_ns: Some(cost),
         first: Some(startup.first),
         last: Some(startup.last),
-        facts: [("waited_ns", cost)]
+        facts: [(WAITED, cost)]
             .into_iter()
             .chain(sums().map(|(s, name)| (name, s.cost_ns)))
             .map(|(name, value)| Fact { name, value })

@@ -3,7 +3,7 @@
 use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{ACCUSED_SHARE, Basis, FEW_TURNS, Facts};
-use crate::findings::{Of, Rule, tier};
+use crate::findings::{Of, Rule, tier, waited_in_vain_ns};
 use crate::hosts::Hosts;
 use crate::results::{CaptureResult, Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
@@ -13,13 +13,12 @@ use std::net::IpAddr;
 
 pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
     let judged = judged(facts, findings, ground);
-    let vain = findings.iter().filter(|f| f.rule == Rule::SlowConnect);
-    let mut vain = vain.flat_map(|f| f.facts.iter().filter(|fact| fact.name == "waited_ns"));
-    match vain.find(|waited| waited.value > facts.account.total_ns) {
+    let mut vain = findings.iter().filter_map(waited_in_vain_ns);
+    match vain.find(|waited| *waited > facts.account.total_ns) {
         Some(waited) if facts.account.calls > 0 => text!(
             "{judged} Before it was served a client waited {waited} in vain, more than for all calls ({code}).",
             judged = judged,
-            waited = Value::Duration(waited.value),
+            waited = Value::Duration(waited),
             code = Rule::SlowConnect.code(),
         ),
         _ => judged,

@@ -53,7 +53,8 @@ pub(crate) struct FromInterface {
 
 impl FromInterface {
     /// Begins to capture from the interface with packets of which `also` is true, if one is given, and gives up all
-    /// rights but to write below `folder` and to connect to port `connect`. Where `write` could not be written then, that is said now, not hours later.
+    /// rights but to write below `folder` and to connect to port `connect`. Where `write` could not
+    /// be written then, that is said now, not hours later.
     pub(crate) fn open_for(
         &self,
         also: Option<Expression>,

@@ -6,7 +6,8 @@
 //! - The kernel keeps all this for each thread, so it is done before there is a second one; those that are started
 //!   later inherit it. (The C library's setuid would reach all, its prctl and capset do not.)
 //! - Whoever it is then, Landlock (Linux 5.13) leaves of all files those below one folder to write, and no TCP (6.7) but
-//!   to one port where something is to be sent, as far as the kernel has it: root without capabilities still owns /etc, and a user a home.
+//!   to one port where something is to be sent, as far as the kernel has it: root without capabilities still owns /etc,
+//!   and a user a home.
 //! - What was not asked for and is not allowed is left: in a container root may lack `CAP_SETUID`, or have no other
 //!   user's number. It is a root without capabilities then.
 //! - Users are those of /etc/passwd. To ask further (NSS) is what a static binary cannot do, so numbers are taken too.
@@ -40,8 +41,8 @@ struct User {
     gid: u32,
 }
 
-/// Gives up all rights but to write below `folder` and to connect to the port `connect`; root becomes `user`, or nobody. A `user` who is root keeps them all.
-/// Gives the name of the user that it became.
+/// Gives up all rights but to write below `folder` and to connect to the port `connect`; root becomes `user`, or nobody. A
+/// `user` who is root keeps them all. Gives the name of the user that it became.
 pub(super) fn give_up(
     user: Option<&str>,
     folder: Option<&Path>,
@@ -106,8 +107,8 @@ fn turn_into(user: &User) -> Result<(), Errno> {
     set_thread_res_uid(uid, uid, uid)
 }
 
-/// Leaves files below `folder`, and the terminal, as all that may be opened to write to, and of TCP connections to port `connect`.
-/// What is open stays open. Names are asked for by UDP, which is not confined.
+/// Leaves files below `folder`, and the terminal, as all that may be opened to write to, and of TCP connections those to
+/// port `connect`. What is open stays open. Names are asked for by UDP, which is not confined.
 fn confine(folder: Option<&Path>, connect: Option<u16>) -> Result<RulesetStatus, RulesetError> {
     const KNOWN: ABI = ABI::V6;
     let write = AccessFs::from_write(KNOWN);

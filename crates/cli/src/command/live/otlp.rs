@@ -1,4 +1,5 @@
-//! What is counted, for a collector of OpenTelemetry to whom it is pushed while the capture goes on, and once more at its end.
+//! What is counted, for a collector of OpenTelemetry to whom it is pushed while the capture goes on, and once
+//! more at its end.
 
 use super::metrics::Shown;
 use crate::args::Otlp as Arguments;
