@@ -31,7 +31,6 @@ pub use anonymise::PacketAnonymiser;
 pub use outline::{Flow, Outline};
 
 use crate::{Segment, Tcp};
-use etherparse::ip_number;
 use fragment::{Datagram, Ending, Reassembly};
 use health::{Health, Layers};
 use ip::Ip;
@@ -281,12 +280,6 @@ impl Decoder {
             wire: stretch.wire,
             start: stretch.start,
         };
-        let mut layers = Layers::default();
-        let mut see = |layer: &Layer, view| {
-            if HEALTH {
-                layers.see(layer, view);
-            }
-        };
         let plain = match layer {
             Layer::Ethernet => plain::read(view),
             _ => None,
@@ -294,16 +287,13 @@ impl Decoder {
         let found = match plain {
             Some(plain) => {
                 ip = plain.ip;
-                see(&Layer::Ip, plain.packet);
-                see(&Layer::Payload(ip_number::TCP.0), plain.payload);
+                if let (true, Some(health)) = (HEALTH, &mut self.health) {
+                    health.plain(&plain, stretch.mark, stretch.wire);
+                }
                 Ok(Innermost::Tcp(plain.tcp))
             }
-            None => walk_past(layer, view, &mut ip, &mut self.notes, see),
+            None => self.walk::<HEALTH>(layer, view, &mut ip, stretch, joins < JOINS),
         };
-        if let (true, Some(health)) = (HEALTH, &mut self.health) {
-            let packet = (stretch.order, stretch.mark);
-            health.layers(&layers, &ip, packet, stretch.wire, joins < JOINS);
-        }
         while let Some(note) = self.notes.pop() {
             self.note(note, stretch);
         }
@@ -362,6 +352,29 @@ impl Decoder {
             }
         };
         (kind, ip)
+    }
+
+    /// Follows headers that are not [plain](mod@plain).
+    #[inline(always)]
+    fn walk<'a, const HEALTH: bool>(
+        &mut self,
+        layer: Layer,
+        view: View<'a>,
+        ip: &mut Ip,
+        stretch: &Stretch,
+        joined: bool,
+    ) -> Result<Innermost<'a>, Skip> {
+        let mut layers = Layers::default();
+        let found = walk_past(layer, view, ip, &mut self.notes, |layer, view| {
+            if HEALTH {
+                layers.see(layer, view);
+            }
+        });
+        if let (true, Some(health)) = (HEALTH, &mut self.health) {
+            let packet = (stretch.order, stretch.mark);
+            health.layers(&layers, ip, packet, stretch.wire, joined);
+        }
+        found
     }
 
     /// Appends a datagram that ended to the batch's bytes and follows its headers.
