@@ -231,6 +231,7 @@ mod tests {
     use super::*;
     use crate::table::Part;
     use crate::table::rows::{Form, RowWriter};
+    use std::collections::BTreeMap;
 
     struct Samples;
 
@@ -384,6 +385,55 @@ mod tests {
             listed("slowside.stat/1", stat::COLUMNS),
         ];
         let list = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/columns.tsv");
-        expect_test::expect_file![list].assert_eq(&text.concat());
+        let (before, now) = (std::fs::read_to_string(list).unwrap(), text.concat());
+        assert_eq!(moved(&before, &now), Vec::<String>::new());
+        expect_test::expect_file![list].assert_eq(&now);
+    }
+
+    /// Columns that programs found by their place, or by their name, and would not find there now.
+    fn moved(before: &str, now: &str) -> Vec<String> {
+        let of = |list: &str| {
+            let mut columns: BTreeMap<String, Vec<String>> = BTreeMap::new();
+            for line in list.lines().skip(1) {
+                let (schema, rest) = line.split_once('\t').unwrap();
+                let name = rest.split('\t').next().unwrap_or_default();
+                let of_schema = columns.entry(schema.to_owned()).or_default();
+                of_schema.push(name.to_owned());
+            }
+            columns
+        };
+        let now = of(now);
+        let mut moved = Vec::new();
+        for (schema, before) in of(before) {
+            let now = now.get(&schema).map_or(&[][..], Vec::as_slice);
+            for (place, name) in before.iter().enumerate() {
+                if now.get(place) != Some(name) {
+                    moved.push(format!("{schema} {name}: was column {}", place + 1));
+                }
+            }
+        }
+        moved
+    }
+
+    #[test]
+    fn a_column_stands_behind_those_that_programs_have() {
+        let of = |names: [&str; 3]| {
+            let lines = names.map(|n| format!("a/1\t{n}\tint64\twhat it is\n"));
+            format!("schema\tcolumn\n{}b/1\tx\ttext\ty\n", lines.concat())
+        };
+        let before = of(["one", "two", "three"]);
+        assert!(moved(&before, &before).is_empty());
+        let longer = before.replace("b/1\tx", "a/1\tfour\tint64\tnew\nb/1\tx");
+        assert!(moved(&before, &longer).is_empty());
+        let swapped = of(["one", "three", "two"]);
+        assert_eq!(
+            moved(&before, &swapped),
+            ["a/1 two: was column 2", "a/1 three: was column 3"]
+        );
+        assert_eq!(moved(&longer, &before), ["a/1 four: was column 4"]);
+        assert_eq!(
+            moved(&before, &before.replace("b/1\tx", "b/1\tz")),
+            ["b/1 x: was column 1"]
+        );
     }
 }
