@@ -2,7 +2,7 @@
 
 from kinds.nfs import CAUSES, NEVER, carried, judged, recorded, where_runs
 from kinds.nfs_network import MOUNTED_S
-from kit import expect
+from kit import expect, pcap
 from kit.apps import nfsload
 from kit.apps.ganesha import Ganesha
 from kit.kinds import kind
@@ -54,6 +54,48 @@ def two_clients(case, first, second, delay_ms=1.0, loss=0.0, read_ms=0.0):
         addresses = [r"\b" + c.address.replace(".", r"\.") + r"\b" for c in bench.clients]
         log = server.log()
     return of_two(case, own, others, log, 2 * delay_ms, 2 * second_ms, addresses, "network-loss" if loss else "network-delay")
+
+
+@kind("nfs-clients-captured", "two clients of one server, each slow for a reason of its own; captured at all three, by clocks that are hours apart",
+      field_case="K34",
+      mild=dict(delay_ms=6, read_ms=25, apart_s=-9000.3), harsh=dict(delay_ms=25, read_ms=60, apart_s=4.2), healthy=dict(delay_ms=0.1, read_ms=0, apart_s=3700),
+      draw=lambda d: dict(delay_ms=d.log_uniform(4, 30), read_ms=d.log_uniform(6, 50), apart_s=d.choice([-1, 1]) * d.log_uniform(0.5, 90_000)))
+def clients_captured(case, delay_ms, read_ms, apart_s):
+    mine = dict(rate=60, cap=96, ops=200, secs=4, file="data.bin")
+    theirs = dict(rate=60, cap=96, ops=200, secs=4, file="data2.bin", readpct=100)
+    with case.bench(clients=2, snap=200) as bench:
+        server = Ganesha(bench, read_us=read_ms * 1000, only="data2.bin")
+        bench.wire(f"both delay_us={delay_ms * 1000:.0f}", at=0)
+        bench.wire("both delay_us=100", at=1)
+        with bench.capture():
+            running = [nfsload.begin(bench, name="client", **mine),
+                       nfsload.begin(bench, host=bench.clients[1], name="client2", **dict(theirs, seed=case.seed + 1))]
+            own, others = (nfsload.end(bench, one) for one in running)
+        log = server.log()
+    pcap.rewrite(f"{case.folder}/client2.pcap", lambda packets: pcap.skewed(packets, apart_s, drift_ppm=30))
+    case.truth["clock"] = {"client2_s": apart_s, "client2_drift_ppm": 30}
+    served = {marked: [r for r in log if r[7] == marked] for marked in (0, 1)}
+    mine = _seconds(own, served[0], 2 * delay_ms)
+    theirs = _seconds(others, served[1], 0.2)
+    sides = [_sides(mine, own), _sides(theirs, others)]
+    told = expect.healthy() if sides == [["none"]] * 2 else expect.Expectation(side=[*dict.fromkeys(sum(sides, []))])
+    told.skip = ["one_way"]
+    if sides == [["none"]] * 2:
+        said = dict(side=["none"], first=[r"of none is anybody to blame"])
+    else:
+        # Most held up is who waits longest; the other is named beside it. Where both wait alike, either may come first.
+        waits = {"client": sum(mine.values()), "client2": sum(theirs.values())}
+        first, second = sorted(waits, key=lambda c: -waits[c])
+        causes = {"client": "network-delay", "client2": "server-slow"}
+        words = {"client": "network", "client2": "server"}
+        orders = [(first, second)] + [(second, first)] * (waits[first] < 1.3 * waits[second])
+        named = "|".join(rf"This is of {a}\.pcap\S*, where most is held up of 2 clients\. In {b}\.pcap\S* it is the {words[b]} \({causes[b]}\)"
+                         for a, b in orders)
+        said = dict(first=[named], json={f"peers[{i}].diagnosis.verdict.cause": {"in": [causes[order[i]] for order in orders]} for i in (0, 1)})
+    files = ["client.pcap", "client2.pcap"]
+    told.runs = [expect.run("the three as they come", "diagnose", [files[1], "server.pcap", files[0]], **said),
+                 expect.run("said which is which", "diagnose", ["--client", *files, "--server", "server.pcap"], **said)]
+    return told
 
 
 def of_two(case, own, others, log, own_path_ms, others_path_ms, addresses, fault):

@@ -495,6 +495,7 @@ mod tests {
             server_app: None,
             hosts: Arc::default(),
             passes_on: false,
+            has_peers: false,
         };
         let mut d = Diagnosers::new(1, options, None);
         fill(&mut d);

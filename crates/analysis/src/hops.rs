@@ -108,15 +108,14 @@ pub fn tell(d: &mut Diagnosis) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(crate) mod testing {
     use crate::diagnose::Options;
     use crate::diagnosers::Diagnosers;
     use crate::facts::Thresholds;
-    use crate::results::OpResult;
-    use model::Protocol;
+    use crate::results::{CaptureResult, Diagnosis};
 
-    fn diagnosis(files: [&str; 2]) -> Diagnosis {
+    /// Of two captures of these names in which nothing passed.
+    pub(crate) fn diagnosis(files: [&str; 2]) -> Diagnosis {
         let captures = files.map(|file| CaptureResult {
             files: vec![file.to_owned()],
             ..CaptureResult::default()
@@ -133,9 +132,18 @@ mod tests {
             server_app: None,
             hosts: Default::default(),
             passes_on: false,
+            has_peers: false,
         };
         Diagnosers::new(2, options, None).finish(captures.to_vec())
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::diagnosis;
+    use super::*;
+    use crate::results::OpResult;
+    use model::Protocol;
 
     /// Between these files, where `calls` of an operation take so much longer at the first, each.
     fn hop(files: [&str; 2], ops: &[(u64, i64, Option<i64>)]) -> Hop {

@@ -40,6 +40,7 @@ pub mod neighbours;
 pub mod packed;
 pub mod packets;
 pub mod path;
+pub mod peers;
 pub mod places;
 mod pressure;
 pub mod results;

@@ -25,6 +25,7 @@ use crate::charts::Charts;
 pub use crate::files::FileResult;
 use crate::findings::Rule;
 use crate::hops::Hop;
+use crate::peers::Peer;
 use crate::sql::SqlResult;
 use crate::stats::Summary;
 use crate::text::Text;
@@ -438,6 +439,9 @@ pub struct Diagnosis {
     pub tiers: Vec<TierResult>,
     /// What lies between neighbouring capture points, from the client on, where there are three or more.
     pub hops: Vec<Hop>,
+    /// Where captures of several clients of one server were given, or of several servers of one client: what each says
+    /// with that of the one, this diagnosis first, which is of the one where most is held up.
+    pub peers: Vec<Peer>,
     /// Addresses of the host that each capture was taken at, as they were given, if it is asked at one and asks from
     /// another.
     pub own: [Vec<IpAddr>; 2],

@@ -15,6 +15,7 @@ use analysis::hops::Hop;
 use analysis::info::InfoResult;
 use analysis::metrics::MetricsResult;
 use analysis::packets::PacketList;
+use analysis::peers::Peer;
 use analysis::results::{
     CaptureResult, Concentrated, ConnectionResult, ConnsResult, Diagnosis, Finding, GroupResult,
     KeyValue, OpsResult, Report, TraceJoinResult, What,
@@ -227,6 +228,13 @@ impl Anonymise for Diagnosis {
             (of.tier.host, of.tier.below) = (host, below);
             of.below = of.below.take().map(|d| Box::new(d.anonymised(names)));
         }
+        let peers = std::mem::take(&mut self.peers).into_iter();
+        self.peers = peers
+            .map(|peer| Peer {
+                diagnosis: peer.diagnosis.anonymised(names),
+                ..peer
+            })
+            .collect();
         let hops = std::mem::take(&mut self.hops).into_iter();
         self.hops = hops
             .map(|hop| Hop {

@@ -1,6 +1,6 @@
 //! A diagnosis for programs: `slowside.diagnosis/1`, field by field.
 
-use crate::{classes, concentrated, hops, hosts, layers, tiers, value};
+use crate::{classes, concentrated, hops, hosts, layers, peers, tiers, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
 use analysis::results::{
@@ -65,6 +65,7 @@ pub(crate) fn whole(d: &Diagnosis) -> Value {
         "hosts": d.hosts.iter().map(hosts::host).collect::<Vec<_>>(),
         "ledger": ledger(&d.ledger),
         "tiers": d.tiers.iter().map(tiers::value).collect::<Vec<_>>(),
+        "peers": d.peers.iter().map(peers::value).collect::<Vec<_>>(),
         "hops": d.hops.iter().map(hops::value).collect::<Vec<_>>(),
         "streams_ledger": d.streams_ledger.as_ref().map(ledger),
     })

@@ -13,7 +13,7 @@ pub(crate) use budget::{BudgetLine, Parts};
 
 use crate::page::{Tone, columns, prose};
 use crate::text::{bytes, grouped, overlap, quoted, rate, shell, wrap};
-use crate::{concentrated, hops, hosts, layers, tiers};
+use crate::{concentrated, hops, hosts, layers, peers, tiers};
 use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::format_duration;
@@ -30,6 +30,7 @@ pub(crate) const EVIDENCE: usize = 3;
 pub fn diagnosis_text(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -> io::Result<()> {
     let sections = [
         answer(d, zone),
+        peers::text(d),
         held::held_up(d).map_or_else(String::new, tables::OpTable::text),
         budget::budget(d),
         hops::text(d),

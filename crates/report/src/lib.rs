@@ -33,6 +33,7 @@ mod ops_text;
 mod otlp;
 mod packets;
 mod page;
+mod peers;
 mod probe_json;
 mod probe_text;
 mod series;

@@ -52,6 +52,9 @@ pub struct Config {
     pub hosts: Arc<[trace::host::Host]>,
     /// Captures from between both ends, a list of files each, in any order; for a diagnosis.
     pub between: Vec<Vec<PathBuf>>,
+    /// Captures of other clients of the same server, a list of files each, or of other servers of the same client: in
+    /// place of the first of the two captures; for a diagnosis.
+    pub peers: Vec<Vec<PathBuf>>,
 }
 
 impl Default for Config {
@@ -68,6 +71,7 @@ impl Default for Config {
             server_app: None,
             hosts: Arc::default(),
             between: Vec::new(),
+            peers: Vec::new(),
         }
     }
 }

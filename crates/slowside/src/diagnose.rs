@@ -73,7 +73,7 @@ pub fn diagnose(
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
     let read = ReadOptions::new(app, config);
-    Ok(read.by_hops(captures, events)?.diagnosis)
+    Ok(read.by_peers(captures, events)?.diagnosis)
 }
 
 /// The same, with what [`compare`](crate::compare()) needs of it.
@@ -465,6 +465,7 @@ impl<'a> ReadOptions<'a> {
             server_app: config.server_app.clone(),
             hosts: Arc::clone(&config.hosts),
             passes_on: self.only.is_some_and(|only| only.pass_on),
+            has_peers: !config.peers.is_empty(),
         }
     }
 

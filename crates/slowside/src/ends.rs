@@ -49,6 +49,12 @@ pub enum Ends {
     Two([Vec<PathBuf>; 2]),
     /// Captures of the same connections at so many places, a file each.
     Several(Vec<PathBuf>),
+    /// A capture that has connections in common with each of several others, which have none with each other: a server's
+    /// and those of its clients, or a client's and those of its servers.
+    Peers {
+        of: Vec<PathBuf>,
+        each: Vec<Vec<PathBuf>>,
+    },
     /// These two files hold the same packets, and which of the others go with which nobody knows.
     Tangled([PathBuf; 2]),
 }
@@ -74,22 +80,84 @@ pub fn ends(inputs: &[PathBuf]) -> Ends {
         _ => SMALL_SAMPLE,
     };
     let samples: Vec<Sample> = files.iter().map(|f| Sample::of(f, None, size)).collect();
-    let mut pairs = meeting(&samples);
-    pairs.retain(|[i, j]| matches!((samples.get(*i), samples.get(*j)), (Some(a), Some(b)) if a.is_elsewhere_in(b)));
+    let common = |[i, j]: [usize; 2]| {
+        let hosts = samples.get(i)?.elsewhere_in(samples.get(j)?)?;
+        Some(Met {
+            files: [i, j],
+            hosts,
+        })
+    };
+    let mut met: Vec<Met> = meeting(&samples).into_iter().filter_map(common).collect();
     if files.len() <= FEW_FILES {
         for (j, b) in samples.iter().enumerate() {
             for (i, (a, file)) in samples.iter().zip(&files).enumerate().take(j) {
-                let missed = !a.whole && a.last < b.first && !pairs.contains(&[i, j]);
+                let missed = !a.whole && a.last < b.first && met.iter().all(|m| m.files != [i, j]);
                 let Some(first) = b.first.filter(|_| missed) else {
                     continue;
                 };
-                if Sample::of(file, Some(first + -SLACK_NS), size).is_elsewhere_in(b) {
-                    pairs.push([i, j]);
+                if let Some(hosts) = Sample::of(file, Some(first + -SLACK_NS), size).elsewhere_in(b)
+                {
+                    met.push(Met {
+                        files: [i, j],
+                        hosts,
+                    });
                 }
             }
         }
     }
-    divided(&files, &pairs)
+    let pairs: Vec<[usize; 2]> = met.iter().map(|m| m.files).collect();
+    by_peers(divided(&files, &pairs), &files, &met)
+}
+
+/// Two files that hold the same packets.
+struct Met {
+    files: [usize; 2],
+    /// Between which hosts these passed, as each has their addresses.
+    hosts: [HashSet<u64, FixedState>; 2],
+}
+
+/// Two captures, unless one of them is several: files of other hosts, each with a clock of its own. Those of one rotated
+/// set have hosts in common.
+fn by_peers(ends: Ends, files: &[PathBuf], met: &[Met]) -> Ends {
+    let Ends::Two(sides) = &ends else {
+        return ends;
+    };
+    let [a, b] = sides.each_ref().map(|side| by_hosts(side, files, met));
+    let [of_a, of_b] = sides.clone();
+    match (a.len(), b.len()) {
+        (1, 2..) => Ends::Peers { of: of_a, each: b },
+        (2.., 1) => Ends::Peers { of: of_b, each: a },
+        _ => ends,
+    }
+}
+
+/// A side's files, those together of which the packets that they share with the other side passed between the same
+/// hosts. Of a file that shares none nothing is known, so then they are one.
+fn by_hosts(side: &[PathBuf], files: &[PathBuf], met: &[Met]) -> Vec<Vec<PathBuf>> {
+    let mut groups: Vec<(HashSet<u64, FixedState>, Vec<PathBuf>)> = Vec::new();
+    for file in side {
+        let place = files.iter().position(|f| f == file);
+        let of = |m: &Met| {
+            let own = m.files.iter().position(|f| Some(*f) == place)?;
+            m.hosts.get(own).cloned()
+        };
+        let mut hosts: HashSet<u64, FixedState> = met.iter().filter_map(of).flatten().collect();
+        if hosts.is_empty() {
+            return vec![side.to_vec()];
+        }
+        let mut together = Vec::new();
+        groups.retain_mut(|(others, those)| {
+            let apart = others.is_disjoint(&hosts);
+            if !apart {
+                hosts.extend(others.drain());
+                together.append(those);
+            }
+            apart
+        });
+        together.push(file.clone());
+        groups.push((hosts, together));
+    }
+    groups.into_iter().map(|(_, files)| files).collect()
 }
 
 /// The pairs of samples that have a few packets in common, without a look at those that have none.
@@ -112,11 +180,20 @@ fn meeting(samples: &[Sample]) -> Vec<[usize; 2]> {
     common.into_keys().collect()
 }
 
+/// A packet of a sample.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// When it was seen first.
+    at: Time,
+    connection: u64,
+    /// Between which hosts.
+    hosts: u64,
+}
+
 /// Some of a file's packets with data, and those that open connections.
 #[derive(Default)]
 struct Sample {
-    /// When each was seen first, and of which connection it is.
-    packets: HashMap<u64, (Time, u64), FixedState>,
+    packets: HashMap<u64, Seen, FixedState>,
     first: Option<Time>,
     last: Option<Time>,
     /// There are no others.
@@ -186,33 +263,42 @@ impl Sample {
                 hash.hash_one((id, s.payload_length, payload))
             }
         };
-        self.packets.entry(key).or_insert((at, s.flow_hash));
+        let [a, b] = [s.source.address, s.destination.address];
+        self.packets.entry(key).or_insert_with(|| Seen {
+            at,
+            connection: s.flow_hash,
+            hosts: hash.hash_one((a.min(b), a.max(b))),
+        });
     }
 
-    /// Whether a good part of what passed on connections of which both have packets is in both, and not
-    /// as copies.
-    fn is_elsewhere_in(&self, other: &Sample) -> bool {
+    /// Where a good part of what passed on connections of which both have packets is in both, and not as copies: between
+    /// which hosts that passed, as each has their addresses.
+    fn elsewhere_in(&self, other: &Sample) -> Option<[HashSet<u64, FixedState>; 2]> {
         let (mut same, mut near, mut copies) = (0u64, 0u64, 0u64);
         let (mut mine, mut theirs) = (HashSet::default(), HashSet::default());
-        for (key, (at, connection)) in &self.packets {
-            if let Some((there, same_connection)) = other.packets.get(key) {
+        let mut hosts = [HashSet::default(), HashSet::default()];
+        for (key, here) in &self.packets {
+            if let Some(there) = other.packets.get(key) {
                 same += 1;
-                let apart_ns = (*there - *at).abs();
+                let apart_ns = (there.at - here.at).abs();
                 near += u64::from(apart_ns < NEAR_NS);
                 copies += u64::from(apart_ns < diagnose::SAME_POINT_NS);
-                mine.insert(*connection);
-                theirs.insert(*same_connection);
+                mine.insert(here.connection);
+                theirs.insert(there.connection);
+                hosts[0].insert(here.hosts);
+                hosts[1].insert(there.hosts);
             }
         }
         let least = self.packets_of(&mine).min(other.packets_of(&theirs));
         let many = (same >= MANY && same * 4 >= least) || (near >= FEW && near * 2 >= least);
-        many && copies * 10 < same * 9
+        (many && copies * 10 < same * 9).then_some(hosts)
     }
 
     /// How many packets of the sample these connections have.
     fn packets_of(&self, connections: &HashSet<u64, FixedState>) -> u64 {
         let of = self.packets.values();
-        of.filter(|(_, c)| connections.contains(c)).count() as u64
+        of.filter(|seen| connections.contains(&seen.connection))
+            .count() as u64
     }
 }
 
@@ -296,6 +382,43 @@ mod tests {
             divide(&["c0", "s0", "c1", "s1", "c2"], &[[0, 1], [1, 2], [2, 3]]),
             Ends::Two([of(&["c0", "c1", "c2"]), of(&["s0", "s1"])])
         );
+    }
+
+    /// Files that met, and the numbers of the hosts, as each has them.
+    fn peers(files: &[&str], met: &[([usize; 2], [&[u64]; 2])]) -> Ends {
+        let pairs: Vec<[usize; 2]> = met.iter().map(|(files, _)| *files).collect();
+        let of = |(files, hosts): &([usize; 2], [&[u64]; 2])| Met {
+            files: *files,
+            hosts: hosts.map(|h| h.iter().copied().collect()),
+        };
+        let met: Vec<Met> = met.iter().map(of).collect();
+        let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
+        by_peers(divide(files, &pairs), &paths, &met)
+    }
+
+    #[test]
+    fn files_of_other_hosts_are_not_one_capture() {
+        let of = |names: &[&str]| names.iter().map(PathBuf::from).collect::<Vec<_>>();
+        let clients = Ends::Peers {
+            of: of(&["server"]),
+            each: vec![of(&["app1"]), of(&["app2"])],
+        };
+        let files = ["app1", "server", "app2"];
+        assert_eq!(
+            peers(&files, &[([0, 1], [&[1], &[1]]), ([1, 2], [&[2], &[2]])]),
+            clients
+        );
+        // Behind one address the server takes them for one.
+        assert_eq!(
+            peers(&files, &[([0, 1], [&[1], &[9]]), ([1, 2], [&[9], &[2]])]),
+            clients
+        );
+        // A rotated set of one host, whatever else it speaks with.
+        let rotated = peers(
+            &["c0", "server", "c1"],
+            &[([0, 1], [&[1], &[1]]), ([1, 2], [&[1, 2], &[1, 2]])],
+        );
+        assert_eq!(rotated, Ends::Two([of(&["c0", "c1"]), of(&["server"])]));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod live;
 mod merge;
 mod numbers;
 mod packets;
+mod peers;
 mod plots;
 mod report;
 mod room;

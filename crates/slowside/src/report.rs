@@ -63,7 +63,7 @@ pub fn report(
         mut charts,
         captures,
         ..
-    } = read.by_hops(captures, &mut |e| events(passes.part(e)))?;
+    } = read.by_peers(captures, &mut |e| events(passes.part(e)))?;
     passes.next();
     let conns = conns(&captures, config, &mut |e| events(passes.part(e)))?;
     let sql = match diagnosis.ops.iter().any(|o| o.protocol.is_sql()) {

@@ -148,6 +148,7 @@ impl Diagnoser {
             hosts,
             tiers: Vec::new(),
             hops: Vec::new(),
+            peers: Vec::new(),
             own: Default::default(),
             files: Vec::new(),
             notes,

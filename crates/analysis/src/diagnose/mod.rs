@@ -54,6 +54,8 @@ pub struct Options {
     pub hosts: Arc<[Host]>,
     /// Whether the client only passes on what it is asked itself: how often it asks, and for how much, is not its choice.
     pub passes_on: bool,
+    /// Whether other clients of the server have captures of their own, with which their calls are judged.
+    pub has_peers: bool,
 }
 
 /// What a diagnosis is of; see [`diagnosers`](crate::diagnosers).
@@ -245,6 +247,7 @@ impl Diagnoser {
         // Of two captures only the client's is asked.
         let is_asked = self.client.is_none_or(|client| client == which);
         let may_be_other = self.captures.len() == 2
+            && !self.options.has_peers
             && self.others.may_be(which, call)
             && self.client != Some(which);
         let mut attributes = 0;

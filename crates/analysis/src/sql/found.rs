@@ -76,6 +76,7 @@ impl Client {
             whole: true,
             server_app: None,
             passes_on: false,
+            has_peers: false,
             hosts: std::sync::Arc::default(),
         };
         let mut d = Diagnosers::new(2, options, None);

@@ -17,6 +17,7 @@ use std::path::PathBuf;
 Examples:
   slowside client.pcap server.pcap
   slowside client.pcap firewall.pcap server.pcap
+  slowside app1.pcap app2.pcap array.pcap
   slowside client.pcap server.pcap --app rows.csv --server-app operations.csv
   slowside server.pcap --server-app dtrace.txt --server-app biolatency.txt
   slowside server.pcap --server-app postgresql.csv

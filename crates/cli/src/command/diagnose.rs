@@ -6,7 +6,7 @@ use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::results::{Diagnosis, Finding, Side};
 use analysis::text::{Text, Value, text};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use jiff::tz::TimeZone;
 
 use replace::{Kind, Replacement};
@@ -45,19 +45,25 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         .hops
         .iter()
         .flat_map(|hop| &hop.diagnosis.captures);
-    let mut all = diagnosis.captures.iter().chain(between);
+    let peers = diagnosis.peers.iter().flat_map(|p| &p.diagnosis.captures);
+    let mut all = diagnosis.captures.iter().chain(between).chain(peers);
     let damaged = all.any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }
 
 /// What is asked for, as it is shown.
 pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
-    let (captures, between, mut notes) =
-        inputs::path(&args.inputs, &args.between, args.reading.as_one)?;
+    let inputs::Diagnosed {
+        captures,
+        between,
+        peers,
+        mut notes,
+    } = inputs::diagnosed(&args.inputs, &args.between, args.reading.as_one)?;
     let hosts = hosts_of(&args.host, &mut notes)?;
     let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
     let config = Config {
         between,
+        peers,
         hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,
@@ -65,6 +71,11 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
         clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config(&captures)?
     };
+    if args.save.is_some() && !config.peers.is_empty() {
+        bail!(
+            "--save keeps what one pair of captures says: give the captures of one client and its server"
+        )
+    }
     // Before all the work.
     let save = args.save.as_deref();
     let save = save.map(|file| Replacement::create(file, &SAVED));

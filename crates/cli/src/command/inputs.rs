@@ -11,6 +11,15 @@ use std::path::{Path, PathBuf};
 /// Which files make which capture, and what should be said about that. Files given as one capture that
 /// are captures of both ends are taken for those, unless they are said to be one.
 pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures, Vec<Text>)> {
+    arranged(args, as_one, None)
+}
+
+/// The same where it is known what the files of the command line are.
+fn arranged(
+    args: &Inputs,
+    as_one: bool,
+    known: Option<Ends>,
+) -> anyhow::Result<(Captures, Vec<Text>)> {
     let (captures, mut notes) = given(args)?;
     let captures = match captures {
         Captures::Two(mut first, second) if as_one => {
@@ -19,7 +28,10 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
         }
         Captures::One(files) => {
             let count = files.len();
-            let (captures, note) = one_or_both(files, as_one)?;
+            let (captures, note) = match known {
+                Some(ends) => of_ends(files, ends)?,
+                None => one_or_both(files, as_one)?,
+            };
             let as_one = || {
                 text!(
                     "The {count} files were read as one capture; for two, give --client FILE… and --server FILE….",
@@ -40,24 +52,50 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
     Ok((captures, notes))
 }
 
-/// The same for commands that take captures from between both ends as well, a list of files each.
-pub(super) fn path(
+/// What is diagnosed: two ends or one, and captures of the same calls beside them.
+pub(super) struct Diagnosed {
+    pub captures: Captures,
+    /// From between both ends, a list of files each.
+    pub between: Vec<Vec<PathBuf>>,
+    /// Of further clients of the server, or further servers of the client.
+    pub peers: Vec<Vec<PathBuf>>,
+    pub notes: Vec<Text>,
+}
+
+/// The same for commands that take captures from between both ends as well, and of several clients or servers.
+pub(super) fn diagnosed(
     args: &Inputs,
     between: &[PathBuf],
     as_one: bool,
-) -> anyhow::Result<(Captures, Vec<Vec<PathBuf>>, Vec<Text>)> {
-    let is_path = !as_one && args.captures.len() > 2 && between.is_empty();
-    if is_path && let Ends::Several(mut files) = slowside::ends(&args.captures) {
-        let note = text!(
-            "{count} files hold the same packets: they are read as captures of as many points of the path.",
-            count = files.len()
-        );
-        let rest = files.split_off(2).into_iter().map(|file| vec![file]);
-        let [first, second] = <[PathBuf; 2]>::try_from(files).unwrap_or_default();
-        let ends = Captures::Two(vec![first], vec![second]);
-        return Ok((ends, rest.collect(), vec![note]));
+) -> anyhow::Result<Diagnosed> {
+    let may_be_more = !as_one && between.is_empty();
+    let mut known = None;
+    if may_be_more && args.captures.len() > 2 {
+        known = match slowside::ends(&args.captures) {
+            Ends::Several(files) => return Ok(points(files)),
+            Ends::Peers { of, each } => return Ok(peers(each, of, Captures::Two)),
+            ends => Some(ends),
+        };
     }
-    let (captures, notes) = captures(args, as_one)?;
+    if may_be_more && args.client.len() + args.server.len() > 2 {
+        let all: Vec<PathBuf> = args.client.iter().chain(&args.server).cloned().collect();
+        if !Captures::One(all.clone()).are_piped()
+            && let Ends::Peers { of, each } = slowside::ends(&all)
+        {
+            let holds = |files: &[PathBuf], file: &PathBuf| {
+                files.iter().any(|f| f == file || file.starts_with(f))
+            };
+            let is_server = of.iter().all(|file| holds(&args.server, file));
+            if is_server {
+                let sides = |client, server| Captures::Sides { client, server };
+                return Ok(peers(each, of, sides));
+            }
+            if of.iter().all(|file| holds(&args.client, file)) {
+                return Ok(peers(each, of, Captures::Two));
+            }
+        }
+    }
+    let (captures, notes) = arranged(args, as_one, known)?;
     let points: Vec<Vec<PathBuf>> = between.iter().map(|file| vec![file.clone()]).collect();
     for point in &points {
         one(point, as_one)?;
@@ -73,7 +111,52 @@ pub(super) fn path(
             "with --between captures are read several times, which a pipe cannot be: save them to files first"
         )
     }
-    Ok((captures, points, notes))
+    Ok(Diagnosed {
+        captures,
+        between: points,
+        peers: Vec::new(),
+        notes,
+    })
+}
+
+/// A path's captures, a file each.
+fn points(mut files: Vec<PathBuf>) -> Diagnosed {
+    let note = text!(
+        "{count} files hold the same packets: they are read as captures of as many points of the path.",
+        count = files.len()
+    );
+    let rest = files.split_off(2).into_iter().map(|file| vec![file]);
+    let between = rest.collect();
+    let [first, second] = <[PathBuf; 2]>::try_from(files).unwrap_or_default();
+    Diagnosed {
+        captures: Captures::Two(vec![first], vec![second]),
+        between,
+        peers: Vec::new(),
+        notes: vec![note],
+    }
+}
+
+/// Captures that each have calls in common with one.
+fn peers(
+    mut each: Vec<Vec<PathBuf>>,
+    of: Vec<PathBuf>,
+    pair: impl Fn(Vec<PathBuf>, Vec<PathBuf>) -> Captures,
+) -> Diagnosed {
+    let common = of
+        .first()
+        .map_or_else(String::new, |f| f.display().to_string());
+    let note = text!(
+        "{count} captures of different hosts hold packets of {file}: each is read with that, by its own clock.",
+        count = each.len(),
+        file = Value::File(common.into())
+    );
+    let first = each.remove(0);
+    Diagnosed {
+        captures: pair(first, of),
+        between: Vec::new(),
+        peers: each,
+        notes: vec![note],
+    }
 }
 
 /// Files as one capture or, if they turn out to be captures of both ends, as two, and a word about that.
@@ -82,10 +165,17 @@ pub(super) fn one_or_both(
     as_one: bool,
 ) -> anyhow::Result<(Captures, Option<Text>)> {
     no_saved_run(&files)?;
-    if as_one {
-        return Ok((Captures::One(files), None));
-    }
-    Ok(match slowside::ends(&files) {
+    let ends = match as_one {
+        true => Ends::One,
+        false => slowside::ends(&files),
+    };
+    of_ends(files, ends)
+}
+
+/// Files of which it is known what they are.
+fn of_ends(files: Vec<PathBuf>, ends: Ends) -> anyhow::Result<(Captures, Option<Text>)> {
+    no_saved_run(&files)?;
+    Ok(match ends {
         Ends::One => (Captures::One(files), None),
         Ends::Two([a, b]) => {
             let note = text!(
@@ -99,6 +189,13 @@ pub(super) fn one_or_both(
              report take them all, this command two of them, or all with --as-one",
             listed(&files),
             files.len()
+        ),
+        Ends::Peers { of, each } => bail!(
+            "{} hold packets of {} and are captures of different hosts, each with a clock of its own; slowside diagnose \
+             and report take them all, this command {} and one of them",
+            listed(&each.concat()),
+            listed(&of),
+            listed(&of)
         ),
         Ends::Tangled([a, b]) => bail!(
             "{} and {} hold the same packets, so the files are more captures than one; say which \
@@ -123,6 +220,9 @@ pub(super) fn one(files: &[PathBuf], as_one: bool) -> anyhow::Result<Captures> {
         Ends::Several(files) => {
             let mut files = files.into_iter();
             [(); 2].map(|()| files.next().unwrap_or_default())
+        }
+        Ends::Peers { of, each } => {
+            [of, each.concat()].map(|c| c.into_iter().next().unwrap_or_default())
         }
         Ends::Tangled(files) => files,
     };

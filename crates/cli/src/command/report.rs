@@ -11,12 +11,17 @@ use slowside::{Config, ReportOptions};
 
 pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let output = html::Output::open(&args.output)?;
-    let (captures, between, mut notes) =
-        inputs::path(&args.inputs, &args.between, args.reading.as_one)?;
+    let inputs::Diagnosed {
+        captures,
+        between,
+        peers,
+        mut notes,
+    } = inputs::diagnosed(&args.inputs, &args.between, args.reading.as_one)?;
     let hosts = hosts_of(&args.host, &mut notes)?;
     let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
     let config = Config {
         between,
+        peers,
         hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,

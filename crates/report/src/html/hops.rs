@@ -1,12 +1,20 @@
-//! What lies between neighbouring capture points, as a table.
+//! What lies between neighbouring capture points, and what captures of several clients say, as tables.
 
 use super::{cell, head, table};
-use crate::hops;
+use crate::{hops, peers};
 use analysis::results::Diagnosis;
 use maud::{Markup, html};
 
 pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
-    let (title, rows) = hops::table(d)?;
+    listed(hops::table(d))
+}
+
+pub(super) fn of_peers(d: &Diagnosis) -> Option<Markup> {
+    listed(peers::table(d))
+}
+
+fn listed(of: Option<(String, Vec<Vec<String>>)>) -> Option<Markup> {
+    let (title, rows) = of?;
     let (heads, rows) = rows.split_first()?;
     let heads = html! {
         tr {

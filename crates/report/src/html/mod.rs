@@ -135,6 +135,12 @@ fn page(
             budget::section(d),
         ),
         Section::of(
+            "peers",
+            "Hosts",
+            "Who is held up, and by what?",
+            hops::of_peers(d),
+        ),
+        Section::of(
             "hops",
             "Path",
             "Between which points of the path?",

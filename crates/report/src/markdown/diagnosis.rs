@@ -6,7 +6,7 @@ use crate::diagnosis_text::tables::{OpTable, errors, matched_table, response_tab
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::hosts::{self, COUNTERS, KERNEL};
 use crate::text::{Unit, problem, share};
-use crate::{concentrated, hops, layers, tiers};
+use crate::{concentrated, hops, layers, peers, tiers};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
 use std::io::{self, Write};
@@ -25,7 +25,8 @@ pub fn diagnosis_markdown(d: &Diagnosis, zone: &TimeZone, out: &mut dyn Write) -
             format!("**{}**", escaped(&d.verdict.sentence.to_string())),
             escaped(&confidence(d, zone)),
             budget(d),
-            hops(d),
+            listed(peers::table(d)),
+            listed(hops::table(d)),
             tiers(d),
             layers(d),
         ];
@@ -69,8 +70,9 @@ fn budget(d: &Diagnosis) -> String {
     format!("### {}\n\n{rows}\n{notes}", escaped(&parts.title))
 }
 
-fn hops(d: &Diagnosis) -> String {
-    hops::table(d).map_or_else(String::new, |(title, rows)| {
+/// A table with its title, where there is one.
+fn listed(of: Option<(String, Vec<Vec<String>>)>) -> String {
+    of.map_or_else(String::new, |(title, rows)| {
         let rows = table(&rows, 1, |_| false);
         format!("### {title}\n\n{rows}")
     })

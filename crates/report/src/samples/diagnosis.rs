@@ -224,6 +224,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         layers: Vec::new(),
         tiers: Vec::new(),
         hops: Vec::new(),
+        peers: Vec::new(),
         own: Default::default(),
         hosts: Vec::new(),
         files: vec![FileResult {

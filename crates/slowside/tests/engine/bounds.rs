@@ -2,7 +2,7 @@
 //! side of a call holds what more does.
 
 use crate::kit::{MILLISECOND, TempFile};
-use ledger::{Bounds, Ledger, Place, Sums};
+use ledger::{Bounds, Cause, Ledger, Place, Sums};
 use proptest::prelude::*;
 use slowside::{Captures, Config, Moment, calls};
 use std::collections::BTreeMap;
@@ -87,9 +87,17 @@ fn of(ledger: &Ledger, side: Place) -> Bounds {
     sums.side(side)
 }
 
-fn holds(less: Bounds, more: Bounds) -> bool {
+/// How long the client's TCP held it back.
+fn nagle_ns(ledger: &Ledger) -> i64 {
+    let lines = ledger.lines();
+    let nagle = lines.iter().filter(|l| l.cause == Cause::Nagle);
+    nagle.map(|l| l.ns.lo_ns).sum()
+}
+
+/// `more` may be above by so much.
+fn holds(less: Bounds, more: Bounds, above_ns: i64) -> bool {
     let above = match (less.hi_ns, more.hi_ns) {
-        (Some(less), Some(more)) => less + SLACK_NS >= more,
+        (Some(less), Some(more)) => less + SLACK_NS + above_ns >= more,
         (less, _) => less.is_none(),
     };
     less.lo_ns <= more.lo_ns + SLACK_NS && above
@@ -126,7 +134,13 @@ proptest! {
             for (id, more) in &both {
                 let less = &less[id];
                 for side in SIDES {
-                    let is_held = holds(of(less, side), of(more, side));
+                    // A segment that was held back may have crossed faster than those before it, which its server does
+                    // not see.
+                    let above_ns = match (what, side) {
+                        ("server alone", Place::Client) => nagle_ns(more).min(varies_ns as i64),
+                        _ => 0,
+                    };
+                    let is_held = holds(of(less, side), of(more, side), above_ns);
                     prop_assert!(is_held, "{what}, call {id}, {side:?}: {:#?} does not hold {:#?}", less.lines(), more.lines());
                 }
             }

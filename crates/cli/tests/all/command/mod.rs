@@ -19,6 +19,7 @@ mod live;
 mod metrics;
 mod names;
 mod otlp;
+mod peers;
 mod probe;
 mod rows;
 mod schema;

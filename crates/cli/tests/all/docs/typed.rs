@@ -55,6 +55,18 @@ const FILES: &[(&str, &str)] = &[
     ("array/s.pcap1", "tests/lab/slow-server/server.pcap.zst"),
     ("ring/r.pcap0", "tests/lab/healthy/server.pcap.zst"),
     ("ring/r.pcap1", "tests/lab/slow-server/server.pcap.zst"),
+    (
+        "app1.pcap",
+        "tests/field/k34-clients-captured/client.pcap.zst",
+    ),
+    (
+        "app2.pcap",
+        "tests/field/k34-clients-captured/client2.pcap.zst",
+    ),
+    (
+        "array.pcap",
+        "tests/field/k34-clients-captured/server.pcap.zst",
+    ),
     ("tuesday/t.pcap", "tests/lab/slow-server/client.pcap.zst"),
 ];
 

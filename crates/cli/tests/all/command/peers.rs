@@ -1,0 +1,75 @@
+//! Captures of several clients and of their server, the clients' clocks hours apart: each is read with the server's, and
+//! nobody reads them as one.
+
+use crate::kit::{folder, parsed, refused, root, said};
+use std::fs;
+
+const CASE: &str = "tests/field/k34-clients-captured";
+
+fn files() -> Vec<String> {
+    let file = |name| format!("{}/{CASE}/{name}.pcap.zst", root().display());
+    ["client", "client2", "server"].map(file).to_vec()
+}
+
+fn line<'a>(words: &[&'a str], files: &'a [String]) -> Vec<&'a str> {
+    let files = files.iter().map(String::as_str);
+    words.iter().copied().chain(files).collect()
+}
+
+#[test]
+fn each_is_a_diagnosis_of_its_own() {
+    let files = files();
+    let said = parsed(&said(line(
+        &["diagnose", "--quiet", "--format", "json"],
+        &files,
+    )));
+    let peers = said["peers"].as_array().expect("a list");
+    assert_eq!(peers.len(), 2);
+    for peer in peers {
+        let own = peer["capture"].as_u64().expect("an index") as usize;
+        let d = &peer["diagnosis"];
+        let file = d["captures"][own]["files"][0].as_str().expect("a name");
+        assert!(file.contains("client"), "{file}");
+        // By its own clock no way is less than nothing.
+        for part in ["network_out_ns", "network_back_ns"] {
+            assert!(
+                d["budget"][part].as_i64().is_some_and(|ns| ns > 0),
+                "{part}"
+            );
+        }
+    }
+    assert_eq!(
+        said["verdict"]["cause"],
+        peers[0]["diagnosis"]["verdict"]["cause"]
+    );
+}
+
+#[test]
+fn their_page_says_who_is_held_up() {
+    let page = folder("peers").join("page.html");
+    let page = page.to_str().expect("a name");
+    let files = files();
+    said(line(&["report", "--quiet", "-o", page], &files));
+    let text = fs::read_to_string(page).expect("a page");
+    assert!(text.contains("id=\"peers\""), "no section");
+    assert!(text.contains("2 clients, most held up first"));
+}
+
+#[test]
+fn who_reads_one_pair_says_which_files_to_give() {
+    let files = files();
+    for (words, why) in [
+        (
+            ["calls", "--quiet"],
+            "different hosts, each with a clock of its own",
+        ),
+        (["ops", "--quiet"], "hold the same packets"),
+    ] {
+        let said = refused(line(&words, &files));
+        assert!(said.contains(why), "{said}");
+    }
+    let saved = folder("peers-saved").join("run");
+    let saved = saved.to_str().expect("a name");
+    let said = refused(line(&["diagnose", "--quiet", "--save", saved], &files));
+    assert!(said.contains("one pair of captures"), "{said}");
+}

@@ -1,0 +1,130 @@
+//! Captures of several clients and of the server that all of them ask, or of several servers and of their client, into a
+//! diagnosis of each with that one: their clocks differ, so they are no one capture. It is read once for each.
+
+use crate::Error;
+use crate::config::{Captures, Config, Event};
+use crate::diagnose::{Diagnosed, ReadOptions};
+use analysis::peers::{self, Peer};
+use analysis::results::{CaptureResult, Diagnosis, Side};
+use analysis::text::text;
+use std::path::PathBuf;
+use std::sync::Arc;
+use trace::host::{End, Host};
+
+impl ReadOptions<'_> {
+    /// Of one of several pairs, with what the others say, or hop by hop where there is one pair only.
+    pub(crate) fn by_peers(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        if self.config.peers.is_empty() {
+            return self.by_hops(captures, events);
+        }
+        let [own, _] = captures.lists();
+        let each: Vec<&[PathBuf]> = std::iter::once(own)
+            .chain(self.config.peers.iter().map(Vec::as_slice))
+            .collect();
+        // What hosts noted is of those whose diagnosis is told.
+        let config = Config {
+            server_app: None,
+            hosts: Arc::default(),
+            ..self.config.clone()
+        };
+        let plain = ReadOptions {
+            app: None,
+            config: &config,
+            charts: false,
+            measure: false,
+            rows: false,
+            ..*self
+        };
+        let mut all = Vec::new();
+        for files in &each {
+            let read = plain.by_tiers(&with(captures, files), events)?;
+            all.push(Peer {
+                capture: own_capture(&read.diagnosis, files),
+                diagnosis: read.diagnosis,
+            });
+        }
+        peers::sort(&mut all);
+        let told = all.first();
+        let name = told.map(|peer| peer.name().to_owned());
+        let first_of = |files: &&&[PathBuf]| names(files).first() == name.as_ref();
+        let files = each.iter().find(first_of).copied().unwrap_or(own);
+        let is_client = told.is_none_or(Peer::is_client);
+        let mut d = match files == own {
+            true => self.by_tiers(&with(captures, files), events)?,
+            false => self.of_another(&with(captures, files), is_client, events)?,
+        };
+        d.diagnosis.peers = all;
+        peers::tell(&mut d.diagnosis);
+        Ok(d)
+    }
+
+    /// Without what was noted by the host whose capture was given first, as it says nothing of another one.
+    fn of_another(
+        &self,
+        captures: &Captures,
+        is_client: bool,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let own = match is_client {
+            true => End::Client,
+            false => End::Server,
+        };
+        let hosts = self.config.hosts.iter();
+        let (firsts, others): (Vec<Host>, Vec<Host>) =
+            hosts.cloned().partition(|h| h.said == Some(own));
+        let app = self.app.filter(|_| !is_client);
+        let server_app = self.config.server_app.as_ref().filter(|_| is_client);
+        let is_less = !firsts.is_empty()
+            || app.is_none() && self.app.is_some()
+            || server_app.is_none() && self.config.server_app.is_some();
+        let config = Config {
+            hosts: others.into(),
+            server_app: server_app.cloned(),
+            ..self.config.clone()
+        };
+        let read = ReadOptions {
+            app,
+            config: &config,
+            ..*self
+        };
+        let mut d = read.by_tiers(captures, events)?;
+        if is_less {
+            d.diagnosis.notes.push(text!(
+                "What was given of the {side} itself is of the host whose capture was given first: here it is left out.",
+                side = match is_client {
+                    true => Side::Client,
+                    false => Side::Server,
+                }
+            ));
+        }
+        Ok(d)
+    }
+}
+
+/// The same, with these files in place of the first of two captures.
+fn with(captures: &Captures, files: &[PathBuf]) -> Captures {
+    let [_, common] = captures.lists();
+    let (own, common) = (files.to_vec(), common.to_vec());
+    match captures {
+        Captures::Sides { .. } => Captures::Sides {
+            client: own,
+            server: common,
+        },
+        _ => Captures::Two(own, common),
+    }
+}
+
+fn names(files: &[PathBuf]) -> Vec<String> {
+    files.iter().map(|f| f.display().to_string()).collect()
+}
+
+/// Which of its captures holds these files.
+fn own_capture(d: &Diagnosis, files: &[PathBuf]) -> usize {
+    let own = names(files);
+    let is_own = |c: &CaptureResult| c.files.iter().any(|f| own.contains(f));
+    d.captures.iter().position(is_own).unwrap_or(0)
+}
