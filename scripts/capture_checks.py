@@ -432,6 +432,21 @@ def between() -> None:
     run.says("and between-1.pcap.zst", "--between between-1.pcap.zst", "The SERVER is slow")
 
 
+def clients() -> None:
+    """Two clients, one of them behind a router that changes its address, by other interfaces of the server: each with a diagnosis."""
+    run = Run("clients", "--client", "client", "--client", "inside", "--server", f"server:{PORT}", "--server-address", SERVER,
+              "--for", "3s").end(0)
+    manifest = run.manifest()
+    assert [end["side"] for end in manifest["ends"]] == ["client", "server", "client-2"], manifest
+    server, further = manifest["ends"][1:]
+    assert (server["interface"], server["filter"]) == ("any", f"port {PORT}"), server
+    assert further["filter"] == f"host {SERVER} and port {PORT}" and further["capture"]["file"] == "client-2.pcap.zst", further
+    peers = run.diagnosis()["peers"]
+    assert [peer["diagnosis"]["verdict"]["cause"] for peer in peers] == ["server-slow"] * 2, peers
+    assert all(peer["diagnosis"]["budget"]["calls"] >= 30 for peer in peers), peers
+    run.says("most is held up of 2 clients", "same holds up 1 of the others", "The SERVER is slow")
+
+
 def interrupted() -> None:
     """Ctrl-C ends early, with what there is."""
     run = Run("interrupted", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "10min")
@@ -470,7 +485,7 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
-LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, between, interrupted, local, clock, containers, dry)
+LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, between, clients, interrupted, local, clock, containers, dry)
 
 
 def checks() -> int:

@@ -23,7 +23,8 @@ pub use look::{Ready, look};
 pub use manifest::Manifest;
 pub use place::{End, Place};
 pub use plan::{
-    Asked, BETWEEN_MOST, EndPlan, GRACE_S, KEEP_S, Note, Plan, Problem, RESERVE_BYTES, Side, Tool,
+    Asked, BETWEEN_MOST, CLIENTS_MOST, EndPlan, GRACE_S, KEEP_S, Note, Plan, Problem,
+    RESERVE_BYTES, Side, Tool,
 };
 pub use quote::line as command_line;
 pub use run::{Collected, EndResult, Ended, Fetched};

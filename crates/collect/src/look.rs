@@ -139,7 +139,7 @@ fn cure(asked: &Asked, side: Side) -> &'static str {
 
 fn facts(asked: &Asked, side: Side, reach: &Reach) -> Result<Facts, Failure> {
     let other = match side {
-        Side::Client | Side::Between(_) => Side::Server,
+        Side::Client | Side::Further(_) | Side::Between(_) => Side::Server,
         Side::Server => Side::Client,
     };
     let names: Vec<&str> = asked.place(other).host().into_iter().collect();
@@ -148,7 +148,7 @@ fn facts(asked: &Asked, side: Side, reach: &Reach) -> Result<Facts, Failure> {
 }
 
 /// Asks the client for its way to the server, and then the server for its way back to the address that the client has
-/// on it, and who is between them for that to the server.
+/// on it, and other clients and who is between them for theirs to the server.
 fn ways(
     asked: &Asked,
     hosts: &mut [Host],
@@ -162,7 +162,7 @@ fn ways(
     };
     let ends = hosts.iter().take(2).map(|h| h.side);
     let both = ends.eq([Side::Client, Side::Server]);
-    let (true, [client, server, between @ ..]) = (both, &mut *hosts) else {
+    let (true, [client, server, others @ ..]) = (both, &mut *hosts) else {
         // The one that was reached may still tell what it lacks.
         let peer = IpAddr::from([192, 0, 2, 1]);
         for host in hosts {
@@ -206,10 +206,31 @@ fn ways(
             let _ = way(asked, server, ours, addresses.port.unwrap_or(0), problems);
         }
     }
-    for host in between {
-        let _ = way(asked, host, theirs, addresses.port.unwrap_or(0), problems);
+    for host in others {
+        let port = addresses.port.unwrap_or(0);
+        let path = way(asked, host, theirs, port, problems);
+        if let (Side::Further(_), Some(path)) = (host.side, path) {
+            returns(asked, server, &host.found.facts, &path, port);
+        }
     }
     addresses
+}
+
+/// Where the server answers another client by another interface than the first, it captures on any.
+fn returns(asked: &Asked, server: &mut Host, client: &Facts, path: &Path, port: u16) {
+    let Some(theirs) = path.source.or_else(|| client.own().next()) else {
+        return;
+    };
+    let script = plan::path_script(asked, Side::Server, &server.found.facts, theirs, port);
+    let back = server.reach.run(&script, SOON);
+    let (Ok(said), Some(own)) = (back, &mut server.found.path) else {
+        // It has said why when it was asked for the first.
+        return;
+    };
+    let is_another = Path::read(&said).interface != own.interface;
+    if is_another && asked.interface(Side::Server).is_none() {
+        own.interface = Some("any".to_owned());
+    }
 }
 
 fn way(

@@ -35,9 +35,33 @@ pub const KEEP_S: u64 = 3_600;
 pub enum Side {
     Client,
     Server,
+    /// Another client of the same server; by number, in the order in which they were named.
+    Further(u8),
     /// A host that what passes between both passes too, such as a firewall; by number, in the order in which they were named.
     Between(u8),
 }
+
+/// Further clients, as files are called.
+const FURTHER: [&str; 15] = [
+    "client-2",
+    "client-3",
+    "client-4",
+    "client-5",
+    "client-6",
+    "client-7",
+    "client-8",
+    "client-9",
+    "client-10",
+    "client-11",
+    "client-12",
+    "client-13",
+    "client-14",
+    "client-15",
+    "client-16",
+];
+
+/// So many clients at most.
+pub const CLIENTS_MOST: usize = 1 + FURTHER.len();
 
 /// Hosts between both ends, as files are called.
 const BETWEEN: [&str; 8] = [
@@ -60,6 +84,7 @@ impl Side {
         match self {
             Side::Client => "client",
             Side::Server => "server",
+            Side::Further(number) => FURTHER.get(usize::from(number)).unwrap_or(&"client"),
             Side::Between(number) => BETWEEN.get(usize::from(number)).unwrap_or(&"between"),
         }
     }
@@ -67,7 +92,7 @@ impl Side {
     /// The option that names its interface.
     pub(crate) fn interface_option(self) -> &'static str {
         match self {
-            Side::Client => "--client-interface",
+            Side::Client | Side::Further(_) => "--client-interface",
             Side::Server => "--server-interface",
             Side::Between(_) => "--also-interface",
         }
@@ -79,6 +104,8 @@ impl Side {
 pub struct Asked {
     pub client: End,
     pub server: End,
+    /// Other clients of it, one less than [`CLIENTS_MOST`] at most.
+    pub further: Vec<Place>,
     /// Hosts between both, [`BETWEEN_MOST`] at most.
     pub between: Vec<Place>,
     pub seconds: u64,
@@ -93,24 +120,31 @@ pub struct Asked {
     /// As the other end has them, where they are not found by themselves.
     pub client_address: Option<IpAddr>,
     pub server_address: Option<IpAddr>,
-    pub client_interface: Option<String>,
+    /// Of clients, as far as they are said.
+    pub client_interfaces: Vec<String>,
     pub server_interface: Option<String>,
     /// Of hosts between both, as far as they are said.
     pub between_interfaces: Vec<String>,
 }
 
 impl Asked {
-    /// The client, the server, and who is between them.
+    /// The client, the server, other clients, and who is between them.
     pub(crate) fn sides(&self) -> impl Iterator<Item = Side> + use<> {
+        let further = self.further.len().min(FURTHER.len()) as u8;
         let between = self.between.len().min(BETWEEN_MOST) as u8;
         let ends = [Side::Client, Side::Server].into_iter();
-        ends.chain((0..between).map(Side::Between))
+        ends.chain((0..further).map(Side::Further))
+            .chain((0..between).map(Side::Between))
     }
 
     pub(crate) fn place(&self, side: Side) -> &Place {
         match side {
             Side::Client => &self.client.place,
             Side::Server => &self.server.place,
+            Side::Further(number) => {
+                let place = self.further.get(usize::from(number));
+                place.unwrap_or(&self.client.place)
+            }
             Side::Between(number) => {
                 let place = self.between.get(usize::from(number));
                 place.unwrap_or(&self.server.place)
@@ -119,14 +153,13 @@ impl Asked {
     }
 
     pub(crate) fn interface(&self, side: Side) -> Option<&str> {
-        match side {
-            Side::Client => self.client_interface.as_deref(),
-            Side::Server => self.server_interface.as_deref(),
-            Side::Between(number) => {
-                let name = self.between_interfaces.get(usize::from(number));
-                name.map(String::as_str)
-            }
-        }
+        let name = match side {
+            Side::Client => self.client_interfaces.first(),
+            Side::Server => self.server_interface.as_ref(),
+            Side::Further(number) => self.client_interfaces.get(1 + usize::from(number)),
+            Side::Between(number) => self.between_interfaces.get(usize::from(number)),
+        };
+        name.map(String::as_str)
     }
 }
 
@@ -307,8 +340,8 @@ pub(crate) fn plan(
     for end in &ends {
         // Between both, either may have another address.
         let by_port = match end.side {
-            Side::Client => false,
-            Side::Server => translated.is_some(),
+            Side::Client | Side::Further(_) => false,
+            Side::Server => translated.is_some() || !asked.further.is_empty(),
             Side::Between(_) => translated.is_some() || is_virtual,
         };
         match end_plan(asked, end, addresses, port, by_port, &mut notes) {
@@ -378,7 +411,7 @@ fn end_plan(
     let (own, peer) = match end.side {
         Side::Client => (Some(addresses.client?), addresses.server?),
         Side::Server => (Some(addresses.server?), addresses.client?),
-        Side::Between(_) => (None, addresses.server?),
+        Side::Further(_) | Side::Between(_) => (None, addresses.server?),
     };
     let filter = match by_port {
         true if port > 0 => format!("port {port}"),

@@ -28,11 +28,15 @@ Examples:
   slowside capture --client local --server db1:5432 --for 2m -o monday
   slowside capture --client app1 --server array:2049 --dry-run
   slowside capture --client app1 --server array:2049 --also firewall
+  slowside capture --client app1 --client app2 --server array:2049
   slowside capture --client kubectl:prod/app-0/shot --server docker:pg:5432")]
 pub(crate) struct Capture {
-    /// The end that asks
-    #[arg(long, value_name = "[USER@]HOST")]
-    pub(crate) client: End,
+    /// The end that asks; may be given several times
+    ///
+    /// Each captures what it asks the server, which captures what all of its clients ask by that port. The answer then says
+    /// of which of them most is held up, and by what the others are.
+    #[arg(long, value_name = "[USER@]HOST", required = true)]
+    pub(crate) client: Vec<End>,
 
     /// The end that answers, and its port
     ///
@@ -81,7 +85,7 @@ pub(crate) struct Capture {
     #[arg(long)]
     pub(crate) sudo: bool,
 
-    /// The client's address as the server sees it
+    /// The client's address as the server sees it; of several that of the first
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) client_address: Option<IpAddr>,
 
@@ -89,9 +93,9 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) server_address: Option<IpAddr>,
 
-    /// The client's interface, instead of that of its way to the server
+    /// The client's interface, instead of that of its way to the server; of several in the order of --client
     #[arg(long, value_name = "NAME", value_parser = interface)]
-    pub(crate) client_interface: Option<String>,
+    pub(crate) client_interface: Vec<String>,
 
     /// The server's interface, instead of that of its way to the client
     #[arg(long, value_name = "NAME", value_parser = interface)]

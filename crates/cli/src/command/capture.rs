@@ -8,7 +8,7 @@ use crate::exit::Done;
 use crate::out::{self, complain};
 use analysis::results::Diagnosis;
 use anyhow::{Context, anyhow, bail};
-use collect::{Asked, BETWEEN_MOST, Collected, Error, Manifest, Side, look};
+use collect::{Asked, BETWEEN_MOST, CLIENTS_MOST, Collected, Error, Manifest, Side, look};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{Harmless, Page};
@@ -87,21 +87,28 @@ fn asked(args: &Capture) -> anyhow::Result<Asked> {
         !ssh.is_empty(),
         "--ssh names no program; leave it out for ssh"
     );
+    let mut others = args.client.iter().chain(&args.also);
     anyhow::ensure!(
-        args.client.port.is_none(),
+        others.all(|host| host.port.is_none()),
         "the port is the server's; give it to --server"
     );
+    let (client, further) = args.client.split_first().context("--client names nobody")?;
     anyhow::ensure!(
-        args.also.iter().all(|host| host.port.is_none()),
-        "the port is the server's; give it to --server"
+        args.client.len() <= CLIENTS_MOST,
+        "--client takes {CLIENTS_MOST} hosts at most"
+    );
+    anyhow::ensure!(
+        further.is_empty() || args.also.is_empty(),
+        "--also is for the path of one client: leave it out, or give --client once"
     );
     anyhow::ensure!(
         args.also.len() <= BETWEEN_MOST,
         "--also takes {BETWEEN_MOST} hosts between both ends at most"
     );
     Ok(Asked {
-        client: args.client.clone(),
+        client: client.clone(),
         server: args.server.clone(),
+        further: further.iter().map(|host| host.place.clone()).collect(),
         between: args.also.iter().map(|host| host.place.clone()).collect(),
         between_interfaces: args.also_interface.clone(),
         seconds: args.duration,
@@ -112,7 +119,7 @@ fn asked(args: &Capture) -> anyhow::Result<Asked> {
         sudo: args.sudo,
         client_address: args.client_address,
         server_address: args.server_address,
-        client_interface: args.client_interface.clone(),
+        client_interfaces: args.client_interface.clone(),
         server_interface: args.server_interface.clone(),
     })
 }
@@ -157,10 +164,17 @@ fn make(output: &Path) -> anyhow::Result<()> {
 fn evidence(collected: &Collected, folder: &Path) -> Vec<String> {
     let mut words = vec!["diagnose".to_owned()];
     let mut of_ends = 0;
+    let has = |side| {
+        let mut ends = collected.ends.iter();
+        ends.any(|e| e.side == side && e.capture.is_some())
+    };
     for end in &collected.ends {
         let option = match end.side {
             Side::Client => "--client",
             Side::Server => "--server",
+            // By clocks of their own, which nothing but the server's capture joins.
+            Side::Further(_) if !has(Side::Server) && has(Side::Client) => continue,
+            Side::Further(_) => "--client",
             // Between two ends, or between none.
             Side::Between(_) if of_ends < 2 => continue,
             Side::Between(_) => "--between",
@@ -174,8 +188,8 @@ fn evidence(collected: &Collected, folder: &Path) -> Vec<String> {
         let side = match end.side {
             Side::Client => End::Client,
             Side::Server => End::Server,
-            // Its counters are no end's.
-            Side::Between(_) => continue,
+            // Its counters are no end's, or not that of the client which is told of.
+            Side::Further(_) | Side::Between(_) => continue,
         };
         for sample in &end.samples {
             match trace::host::read(&[(Some(side), folder.join(&sample.file))]) {

@@ -12,8 +12,9 @@ fn asked(client: &str, server: &str) -> Asked {
         sudo: false,
         client_address: None,
         server_address: None,
-        client_interface: None,
+        client_interfaces: Vec::new(),
         server_interface: None,
+        further: Vec::new(),
         between: Vec::new(),
         between_interfaces: Vec::new(),
     }
@@ -251,6 +252,32 @@ fn who_is_between_captures_what_passes_to_the_server() {
     assert!(
         problems[0].cure.ends_with("--also-interface"),
         "{problems:?}"
+    );
+}
+
+#[test]
+fn further_clients_capture_what_they_ask_and_the_server_what_all_do() {
+    let mut asked = asked("a", "b:2049");
+    asked.further = vec![Place::Local];
+    asked.client_interfaces = vec!["eth1".into(), "eth2".into()];
+    let sides: Vec<Side> = asked.sides().collect();
+    let interfaces: Vec<_> = sides.iter().map(|s| asked.interface(*s)).collect();
+    assert_eq!(interfaces, [Some("eth1"), None, Some("eth2")]);
+    let mut ends = both("", "");
+    ends.push(found(
+        Side::Further(0),
+        "address 10.0.0.3\n",
+        "source 10.0.0.3\n",
+    ));
+    let plan = plan(&asked, ends, known(2_049), Vec::new()).expect("a plan");
+    let of = |e: &EndPlan| (e.side.name(), e.filter.clone());
+    assert_eq!(
+        plan.ends.iter().map(of).collect::<Vec<_>>(),
+        [
+            ("client", "host 10.0.0.5 and port 2049".to_owned()),
+            ("server", "port 2049".to_owned()),
+            ("client-2", "host 10.0.0.5 and port 2049".to_owned()),
+        ]
     );
 }
 

@@ -102,9 +102,10 @@ impl Watched {
         Watched {
             quiet,
             seconds: asked.seconds,
-            who: match asked.between.is_empty() {
-                true => "both ends",
-                false => "both ends and who is between them",
+            who: match (asked.further.is_empty(), asked.between.is_empty()) {
+                (true, true) => "both ends",
+                (true, false) => "both ends and who is between them",
+                (false, _) => "the server and its clients",
             },
             bytes: BTreeMap::new(),
             bar: None,
