@@ -447,6 +447,25 @@ def clients() -> None:
     run.says("most is held up of 2 clients", "same holds up 1 of the others", "The SERVER is slow")
 
 
+def anonymised() -> None:
+    """What may be sent on names nobody, and says the same."""
+    run = Run("anonymised", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "3s", "--anonymise",
+              "--snaplen", "0").end(0)
+    sent = run.folder / "anonymised"
+    assert sorted(file.name for file in sent.iterdir()) == ["client.pcapng", "diagnosis.json", "diagnosis.txt", "server.pcapng"]
+    told = json.loads((sent / "diagnosis.json").read_text())
+    assert told["verdict"]["cause"] == run.diagnosis()["verdict"]["cause"] == "server-slow", told["verdict"]
+    assert [capture["files"] for capture in told["captures"]] == [["client.pcapng"], ["server.pcapng"]], told["captures"]
+    for file in sent.iterdir():
+        data = file.read_bytes()
+        for name in (SERVER, "10.98.0.2"):
+            address = bytes(int(part) for part in name.split("."))
+            assert name.encode() not in data and address not in data, f"{file} names {name}"
+    again = subprocess.run([SLOWSIDE, "--quiet", str(sent / "client.pcapng"), str(sent / "server.pcapng")], capture_output=True, text=True)
+    assert "The SERVER is slow" in again.stdout, again
+    run.says("What may be sent on, with pseudonyms, is in")
+
+
 def interrupted() -> None:
     """Ctrl-C ends early, with what there is."""
     run = Run("interrupted", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "10min")
@@ -485,7 +504,7 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
-LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, between, clients, interrupted, local, clock, containers, dry)
+LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, between, clients, anonymised, interrupted, local, clock, containers, dry)
 
 
 def checks() -> int:

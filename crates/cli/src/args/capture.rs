@@ -1,5 +1,6 @@
 //! The command line of `slowside capture`: two ends, how long, how much.
 
+use super::reading::secret;
 use crate::moment;
 use clap::Args;
 use collect::End;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 ///
 /// The folder that it writes has both captures, counters of both hosts (ss, nstat, vmstat, iostat, mpstat,
 /// ethtool, pressure, NFS; those that are there), the diagnosis, and manifest.json, which says what was
-/// done and how to diagnose it again. It holds names and data of its hosts as they are.
+/// done and how to diagnose it again. It holds names and data of its hosts as they are; --anonymise adds what may be sent on.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -29,6 +30,7 @@ Examples:
   slowside capture --client app1 --server array:2049 --dry-run
   slowside capture --client app1 --server array:2049 --also firewall
   slowside capture --client app1 --client app2 --server array:2049
+  slowside capture --client app1 --server array:2049 --anonymise -o monday
   slowside capture --client kubectl:prod/app-0/shot --server docker:pg:5432")]
 pub(crate) struct Capture {
     /// The end that asks; may be given several times
@@ -108,6 +110,14 @@ pub(crate) struct Capture {
     /// Nothing on standard error but errors, and what is missing
     #[arg(short, long)]
     pub(crate) quiet: bool,
+
+    /// What may be sent on, in a folder of its own within that: the same captures and the same answer with pseudonyms in
+    /// place of addresses and names
+    ///
+    /// The folder is called anonymised. Of packets payload becomes zeros, but for what pairs the calls of ONC-RPC; counters of the hosts
+    /// and the manifest, which name them, are not in it. KEY makes the same names the same again.
+    #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = secret)]
+    pub(crate) anonymise: Option<String>,
 }
 
 /// Whole seconds, from one to a day.

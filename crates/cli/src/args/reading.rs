@@ -126,18 +126,20 @@ impl Deref for Common {
 impl Names {
     /// What makes pseudonyms, where they are asked for.
     pub(crate) fn anonymiser(&self) -> anyhow::Result<Option<Anonymiser>> {
-        let Some(key) = &self.anonymise else {
-            return Ok(None);
-        };
-        if key.is_empty() {
-            let mut key = [0; 32];
-            getrandom::fill(&mut key).map_err(|e| {
-                anyhow::anyhow!("the system gives no random key: {e}; give one: --anonymise=KEY")
-            })?;
-            return Ok(Some(Anonymiser::new(&key)));
-        }
-        Ok(Some(Anonymiser::new(key.as_bytes())))
+        self.anonymise.as_deref().map(by_key).transpose()
     }
+}
+
+/// What makes pseudonyms by a key of `--anonymise`.
+pub(crate) fn by_key(key: &str) -> anyhow::Result<Anonymiser> {
+    if !key.is_empty() {
+        return Ok(Anonymiser::new(key.as_bytes()));
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|e| {
+        anyhow::anyhow!("the system gives no random key: {e}; give one: --anonymise=KEY")
+    })?;
+    Ok(Anonymiser::new(&key))
 }
 
 impl Common {
@@ -206,7 +208,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
 }
 
 /// The key of `--anonymise`; empty where none is given.
-fn secret(text: &str) -> Result<String, String> {
+pub(super) fn secret(text: &str) -> Result<String, String> {
     match text.len() {
         1..8 => Err("a key of less than 8 characters is soon guessed; give a longer one".into()),
         _ => Ok(text.to_owned()),

@@ -1,5 +1,6 @@
 //! `slowside capture`: what is asked for into a folder of evidence, and that into an answer.
 
+mod sent;
 mod shown;
 
 use super::{diagnose, print, probe};
@@ -23,6 +24,7 @@ use trace::host::End;
 
 pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
     let asked = asked(args)?;
+    let names = args.anonymise.as_deref().map(args::by_key).transpose()?;
     let stop = match out::is_caught() {
         true => Arc::new(AtomicBool::new(false)),
         false => probe::stop()?,
@@ -69,7 +71,17 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
             output.display()
         );
     }
-    let done = answer(&output, &words)?;
+    let (diagnosis, done) = answer(&output, &words)?;
+    if let Some(names) = &names {
+        let folder = sent::write(&output, &collected, &diagnosis, names)?;
+        print(|out| {
+            writeln!(
+                out,
+                "\nWhat may be sent on, with pseudonyms, is in {}.",
+                folder.display()
+            )
+        })?;
+    }
     Ok(if whole { done } else { Done::Unwritten })
 }
 
@@ -205,7 +217,7 @@ fn evidence(collected: &Collected, folder: &Path) -> Vec<String> {
 }
 
 /// Diagnoses what was fetched, says so, and keeps that beside it.
-fn answer(output: &Path, words: &[String]) -> anyhow::Result<Done> {
+fn answer(output: &Path, words: &[String]) -> anyhow::Result<(Diagnosis, Done)> {
     let diagnosis = match diagnosed(output, words) {
         Ok(diagnosis) => diagnosis,
         Err(why) if words.iter().any(|w| w == "--host") => {
@@ -239,7 +251,7 @@ fn answer(output: &Path, words: &[String]) -> anyhow::Result<Done> {
         Ok(())
     })?;
     let damaged = diagnosis.captures.iter().any(|c| c.problems.any_damage());
-    Ok(Done::with_damage(damaged))
+    Ok((diagnosis, Done::with_damage(damaged)))
 }
 
 fn diagnosed(output: &Path, words: &[String]) -> anyhow::Result<Diagnosis> {

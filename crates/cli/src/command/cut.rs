@@ -14,14 +14,14 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-const CUT: Kind = Kind {
+pub(super) const CUT: Kind = Kind {
     name: "capture that was cut",
     option: "-o",
     is: slowside::is_cut,
 };
 
 /// Bytes written at once.
-const PIECE_BYTES: usize = 64 << 10;
+pub(super) const PIECE_BYTES: usize = 64 << 10;
 
 pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
     anyhow::ensure!(
