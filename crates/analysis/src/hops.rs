@@ -3,12 +3,22 @@
 
 use crate::results::{CaptureResult, Diagnosis, Matched, Side, Vantage};
 use crate::text::{Text, Value, text};
+use std::sync::Arc;
 
 /// What lies between two neighbouring capture points.
 #[derive(Clone, Debug)]
 pub struct Hop {
     /// Of the captures of both, that nearer the client first.
     pub diagnosis: Diagnosis,
+}
+
+/// How much longer one call took at a capture point than at the next one, nearer the server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallHop {
+    /// What the points are called, by the first file of each.
+    pub from: Arc<str>,
+    pub to: Arc<str>,
+    pub ns: i64,
 }
 
 /// How long calls take within a hop, on average.

@@ -174,6 +174,7 @@ mod tests {
             connection: None,
             unpaired: None,
             order: 1,
+            hops: &[],
         };
         let mut text = CallsText::new(TimeZone::UTC);
         let mut out = Vec::new();

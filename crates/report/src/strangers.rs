@@ -19,6 +19,7 @@ use crate::text::Grid;
 use crate::trace::rows::{self, TraceEvents, TraceStatements};
 use crate::{CallRow, TraceStyle, calls, conns, diagnosis_csv, ops, samples, series, sql, stat};
 use analysis::findings::Owners;
+use analysis::hops::CallHop;
 use analysis::intervals::IntervalRow;
 use analysis::ledgers::Judged;
 use analysis::results::{KeyValue, SeriesRow, Why};
@@ -219,6 +220,11 @@ fn in_rows_of_calls() {
         connection: None,
         unpaired: Some(Why::Evicted),
         order: 1,
+        hops: &[CallHop {
+            from: EVIL.into(),
+            to: EVIL.into(),
+            ns: 1,
+        }],
     };
     let listed = Columns {
         theirs: &[
@@ -232,6 +238,7 @@ fn in_rows_of_calls() {
             "database",
             "program",
             "path",
+            "hops",
         ],
         ours: &[
             "protocol",

@@ -3,10 +3,12 @@
 
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
+use crate::hops;
 use crate::link::Wanted;
 use crate::{Error, run};
 use analysis::file_names::FileNames;
 use analysis::findings::Owners;
+use analysis::hops::CallHop;
 use analysis::ledgers::Judged;
 use analysis::results::{CaptureResult, Vantage, Why};
 use model::Call;
@@ -25,6 +27,8 @@ pub struct CallSeen<'a> {
     pub connection: Option<u64>,
     /// Of two captures: why one alone has it.
     pub unpaired: Option<Why>,
+    /// Of captures from between both ends too: how much longer it took at each point than at the next.
+    pub hops: Vec<CallHop>,
     /// Which findings of the diagnosis own lines of its ledger.
     pub owners: &'a Owners,
     /// What packets said of files' names until then.
@@ -58,13 +62,14 @@ pub fn calls(
         asked,
         ..ReadOptions::new(None, config)
     };
+    let (captures, between) = read.between(captures, events)?;
     let Diagnosed {
         diagnosis,
         captures,
         judged,
         numbers,
         ..
-    } = read.as_is_best(captures, events)?;
+    } = read.as_is_best(&captures, events)?;
     // Whether evidence was used, and else why not.
     if config.server_app.is_some() {
         diagnosis
@@ -82,6 +87,7 @@ pub fn calls(
                 judged: judged.get(0, row),
                 connection: numbers.get(0, call.connection),
                 unpaired: None,
+                hops: Vec::new(),
             };
             let again = rows(files, &[], config, take, &owners, sink, events)?;
             add_damage(known.first_mut(), &again);
@@ -98,11 +104,16 @@ pub fn calls(
             let is_server = |c: &&mut CaptureResult| c.side == Some(Vantage::Server);
             let at_server = known.iter_mut().find(is_server);
             let names = at_server.map_or_else(Vec::new, |c| c.files.clone());
-            let take = |row, call: &Call| Known {
-                is_wanted: passes(call),
-                judged: judged.get(0, row),
-                connection: numbers.get(0, call.connection),
-                unpaired: judged.unpaired(0, row),
+            let take = |row, call: &Call| {
+                let judged_here = judged.get(0, row);
+                let at_server = judged_here.as_ref().and_then(|j| j.server.as_ref());
+                Known {
+                    is_wanted: passes(call),
+                    hops: hops::of_call([client, server], &between, row, call, at_server),
+                    judged: judged_here,
+                    connection: numbers.get(0, call.connection),
+                    unpaired: judged.unpaired(0, row),
+                }
             };
             let again = rows(client, &names, config, take, &owners, sink, events)?;
             add_damage(known.iter_mut().find(|c| !is_server(c)), &again);
@@ -111,6 +122,7 @@ pub fn calls(
                 judged: judged.get(1, row),
                 connection: numbers.get(1, call.connection),
                 unpaired: judged.unpaired(1, row),
+                hops: Vec::new(),
             };
             let again = rows(server, &[], config, alone, &owners, sink, events)?;
             add_damage(known.iter_mut().find(is_server), &again);
@@ -132,6 +144,7 @@ struct Known {
     judged: Option<Judged>,
     connection: Option<u64>,
     unpaired: Option<Why>,
+    hops: Vec<CallHop>,
 }
 
 /// Reads a capture and hands on those of its calls that are wanted, by their number.
@@ -156,6 +169,7 @@ fn rows(
                 judged: known.judged,
                 connection: known.connection,
                 unpaired: known.unpaired,
+                hops: known.hops,
                 owners,
                 names,
             }),

@@ -7,8 +7,10 @@
 use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
-use analysis::hops::{self, Hop};
+use crate::judged::AllJudged;
+use analysis::hops::{self, CallHop, Hop};
 use analysis::text::{Value, text};
+use model::{Call, Mark};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,16 +22,10 @@ impl ReadOptions<'_> {
         captures: &Captures,
         events: &mut dyn FnMut(Event),
     ) -> Result<Diagnosed, Error> {
-        let [client, server] = captures.lists();
-        let between = self.config.between.iter().map(Vec::as_slice);
-        if between.len() == 0 {
+        if self.config.between.is_empty() {
             return self.by_tiers(captures, events);
         }
-        let points: Vec<&[PathBuf]> = [client]
-            .into_iter()
-            .chain(between)
-            .chain([server])
-            .collect();
+        let points = self.points(captures);
         // What hosts noted is of the ends.
         let config = Config {
             server_app: None,
@@ -38,25 +34,13 @@ impl ReadOptions<'_> {
             ..self.config.clone()
         };
         let mut pairs = Pairs {
-            read: ReadOptions {
-                app: None,
-                config: &config,
-                charts: false,
-                measure: false,
-                rows: false,
-                ..*self
-            },
+            read: self.plain(&config),
             points: &points,
             read_before: HashMap::new(),
         };
         let is_stated = matches!(captures, Captures::Sides { .. });
         let (order, strangers) = pairs.order(is_stated, events)?;
-        let ends = match (is_stated, order.as_slice()) {
-            (false, [first, .., last]) => {
-                Captures::Two(points[*first].to_vec(), points[*last].to_vec())
-            }
-            _ => captures.clone(),
-        };
+        let ends = ends(captures, &points, &order);
         let mut d = self.by_tiers(&ends, events)?;
         for (from, to) in order.iter().zip(order.iter().skip(1)) {
             d.diagnosis.hops.push(pairs.take([*from, *to], events)?);
@@ -72,6 +56,130 @@ impl ReadOptions<'_> {
             ));
         }
         Ok(d)
+    }
+}
+
+impl ReadOptions<'_> {
+    /// From one end to the other, as they were given.
+    fn points<'a>(&'a self, captures: &'a Captures) -> Vec<&'a [PathBuf]> {
+        let [client, server] = captures.lists();
+        let between = self.config.between.iter().map(Vec::as_slice);
+        let client = std::iter::once(client);
+        client.chain(between).chain([server]).collect()
+    }
+
+    /// For pairs of points of which nothing is told but their calls.
+    fn plain<'c>(&self, config: &'c Config) -> ReadOptions<'c> {
+        ReadOptions {
+            rows: false,
+            ..ReadOptions::new(None, config)
+        }
+    }
+
+    /// The ends, and what lies between them from the client on, with where each of the client's calls is there.
+    pub(crate) fn between(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(Captures, Vec<Between>), Error> {
+        if self.config.between.is_empty() {
+            return Ok((captures.clone(), Vec::new()));
+        }
+        let points = self.points(captures);
+        let config = Config {
+            server_app: None,
+            ..self.config.clone()
+        };
+        let mut pairs = Pairs {
+            read: self.plain(&config),
+            points: &points,
+            read_before: HashMap::new(),
+        };
+        let is_stated = matches!(captures, Captures::Sides { .. });
+        let (order, strangers) = pairs.order(is_stated, events)?;
+        for stranger in strangers {
+            let file = points[stranger].first().map(|f| f.display());
+            let file = file.map_or_else(String::new, |f| f.to_string());
+            events(Event::Note(format!(
+                "{file} has no call in common with the captures of the ends: it is left out of the path."
+            )));
+        }
+        let ends = ends(captures, &points, &order);
+        let [first, middle @ .., _] = order.as_slice() else {
+            return Ok((ends, Vec::new()));
+        };
+        let rows = ReadOptions {
+            rows: true,
+            ..self.plain(&config)
+        };
+        let mut between = Vec::new();
+        for point in middle {
+            let pair = Captures::Sides {
+                client: points[*first].to_vec(),
+                server: points[*point].to_vec(),
+            };
+            let read = rows.read(&pair, events)?;
+            between.push(Between {
+                name: name(points[*point]),
+                judged: read.judged.unwrap_or_default(),
+            });
+        }
+        Ok((ends, between))
+    }
+}
+
+/// A capture from between both ends.
+pub(crate) struct Between {
+    name: Arc<str>,
+    /// By the rows of the client's capture.
+    judged: AllJudged,
+}
+
+/// How much longer a call of the client's took at each point than at the next, as far as they have it. `client` and
+/// `server` are the ends' files; `at_server` is where the server's capture has it.
+pub(crate) fn of_call(
+    [client, server]: [&[PathBuf]; 2],
+    between: &[Between],
+    row: u64,
+    call: &Call,
+    at_server: Option<&[Mark; 4]>,
+) -> Vec<CallHop> {
+    if between.is_empty() {
+        return Vec::new();
+    }
+    let lasted = |[first, _, _, last]: &[Mark; 4]| last.time - first.time;
+    let middle = between.iter().map(|point| {
+        let judged = point.judged.get(0, row);
+        let marks = judged.and_then(|j| j.server);
+        (Arc::clone(&point.name), marks.as_ref().map(lasted))
+    });
+    let seen: Vec<(Arc<str>, i64)> = std::iter::once((name(client), call.response_time_ns()))
+        .chain(middle)
+        .chain([(name(server), at_server.map(lasted))])
+        .filter_map(|(name, ns)| Some((name, ns?)))
+        .collect();
+    let neighbours = seen.iter().zip(seen.iter().skip(1));
+    neighbours
+        .map(|((from, longer), (to, shorter))| CallHop {
+            from: Arc::clone(from),
+            to: Arc::clone(to),
+            ns: longer - shorter,
+        })
+        .collect()
+}
+
+/// What a point is called.
+fn name(files: &[PathBuf]) -> Arc<str> {
+    let first = files.first().map(|f| f.display().to_string());
+    first.unwrap_or_default().into()
+}
+
+/// The captures of both ends, which are those that are farthest from each other where nobody has stated them.
+fn ends(captures: &Captures, points: &[&[PathBuf]], order: &[usize]) -> Captures {
+    match (captures, order) {
+        (Captures::Sides { .. }, _) => captures.clone(),
+        (_, [first, .., last]) => Captures::Two(points[*first].to_vec(), points[*last].to_vec()),
+        _ => captures.clone(),
     }
 }
 

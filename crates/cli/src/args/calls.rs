@@ -18,6 +18,7 @@ use std::path::PathBuf;
 Examples:
   slowside calls client.pcap --where 'response_time > 20ms'
   slowside calls client.pcap server.pcap --top 20 --columns op,response_time_ns
+  slowside calls client.pcap firewall.pcap server.pcap --columns op,response_time_ns,hops
   slowside calls server.pcap --server-app operations.csv
   slowside calls ring/ --format parquet -o calls.parquet")]
 pub(crate) struct Calls {
@@ -42,6 +43,13 @@ pub(crate) struct Calls {
     /// Only the N calls that took longest, longest first; with --sort start, the first N
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
     pub(crate) top: Option<u64>,
+
+    /// A capture taken between both ends, such as at a firewall; may be given several times
+    ///
+    /// A file or a directory each, in any order. The column hops says of each call how much of it lies between which capture
+    /// points. Three files or more that hold the same packets are told to be such captures.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) between: Vec<PathBuf>,
 
     /// What the server measured of its own operations, as for slowside diagnose: lines of the ledger follow it
     #[arg(long, value_name = "FILE")]

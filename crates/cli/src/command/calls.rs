@@ -19,8 +19,14 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         args.top.is_none() || args.sort != Order::Completion,
         "--top takes the first by time or by start; leave out --sort completion"
     );
-    let (captures, mut notes) = inputs::captures(&args.inputs, args.reading.as_one)?;
+    let inputs::Diagnosed {
+        captures,
+        between,
+        mut notes,
+        ..
+    } = inputs::path(&args.inputs, &args.between, args.reading.as_one)?;
     let config = Config {
+        between,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         ..args.reading.config(&captures)?
     };
@@ -54,6 +60,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             connection: seen.connection,
             unpaired: seen.unpaired,
             order,
+            hops: &seen.hops,
         };
         row.clear();
         let path = seen.names.path_of(seen.call);
@@ -67,6 +74,12 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                         .collect()
                 };
                 let files = [hide(seen.files), hide(seen.server_files)];
+                let mut hops = seen.hops.clone();
+                for hop in &mut hops {
+                    hop.from = names.name(NameKind::File, &hop.from).into();
+                    hop.to = names.name(NameKind::File, &hop.to).into();
+                }
+                shown.hops = &hops;
                 let mut call = seen.call.clone();
                 names.call(&mut call);
                 let path = path.as_ref().map(|path| names.path(path));

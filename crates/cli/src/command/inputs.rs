@@ -62,7 +62,19 @@ pub(super) struct Diagnosed {
     pub notes: Vec<Text>,
 }
 
-/// The same for commands that take captures from between both ends as well, and of several clients or servers.
+/// The same for commands that take captures from between both ends as well.
+pub(super) fn path(args: &Inputs, between: &[PathBuf], as_one: bool) -> anyhow::Result<Diagnosed> {
+    let mut known = None;
+    if !as_one && between.is_empty() && args.captures.len() > 2 {
+        known = match slowside::ends(&args.captures) {
+            Ends::Several(files) => return Ok(points(files)),
+            ends => Some(ends),
+        };
+    }
+    with_points(args, between, as_one, known)
+}
+
+/// The same for commands that take captures of several clients or servers, too.
 pub(super) fn diagnosed(
     args: &Inputs,
     between: &[PathBuf],
@@ -95,6 +107,15 @@ pub(super) fn diagnosed(
             }
         }
     }
+    with_points(args, between, as_one, known)
+}
+
+fn with_points(
+    args: &Inputs,
+    between: &[PathBuf],
+    as_one: bool,
+    known: Option<Ends>,
+) -> anyhow::Result<Diagnosed> {
     let (captures, notes) = arranged(args, as_one, known)?;
     let points: Vec<Vec<PathBuf>> = between.iter().map(|file| vec![file.clone()]).collect();
     for point in &points {
@@ -185,8 +206,8 @@ fn of_ends(files: Vec<PathBuf>, ends: Ends) -> anyhow::Result<(Captures, Option<
             (Captures::Two(a, b), Some(note))
         }
         Ends::Several(files) => bail!(
-            "{} hold the same packets: they are captures of {} points of the path; slowside diagnose and \
-             report take them all, this command two of them, or all with --as-one",
+            "{} hold the same packets: they are captures of {} points of the path; slowside diagnose, calls \
+             and report take them all, this command two of them, or all with --as-one",
             listed(&files),
             files.len()
         ),

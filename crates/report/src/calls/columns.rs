@@ -1,12 +1,12 @@
 //! The columns of `slowside calls`.
 
-use super::{Calls, LINE, detail, endpoint, id, ledger};
+use super::{Calls, HOP, LINE, detail, endpoint, hops, id, ledger};
 use crate::table::{Cell, Column, ColumnKind};
 use analysis::results::Why;
 
 type C = Column<Calls>;
 
-pub(crate) const COLUMNS: [C; 54] = [
+pub(crate) const COLUMNS: [C; 55] = [
     C::new(
         "capture",
         ColumnKind::Text,
@@ -363,4 +363,10 @@ pub(crate) const COLUMNS: [C; 54] = [
         |r| r.side().into(),
     )
     .or_null(),
+    C::list(
+        "hops",
+        HOP,
+        "of captures from between both ends: how much longer it took at each point (from) than at the next (to), the client's first",
+        hops,
+    ),
 ];

@@ -12,6 +12,7 @@ mod conns;
 mod contract;
 mod damage;
 mod findings;
+mod hops;
 mod hosts;
 mod inputs;
 mod layers;
