@@ -10,7 +10,7 @@ use std::net::IpAddr;
 /// How the number of a comparison may be written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Unit {
-    /// Nanoseconds, or `20ms`, `1.5s`.
+    /// `20ms`, `1.5s`; nanoseconds where the name says so (`wait_ns`).
     Duration,
     /// Bytes and counts: `64k` is 65,536.
     Binary,
@@ -413,6 +413,7 @@ pub(super) fn network(text: &str) -> Result<Value, String> {
 /// A decimal number with a unit that fits, exact to the last digit, or a hexadecimal one.
 pub(super) fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String> {
     let wrong = |what: &str| Err(format!("`{text}` is not {what} that `{name}` can have"));
+    let says_ns = name.to_ascii_lowercase().ends_with("_ns");
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text),
@@ -422,7 +423,10 @@ pub(super) fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String>
         .or_else(|| digits.strip_prefix("0X"))
     {
         return match u64::from_str_radix(hex, 16) {
-            Ok(value) => Ok(if negative { -1 } else { 1 } * i128::from(value)),
+            Ok(value) if unit == Unit::Binary || says_ns => {
+                Ok(if negative { -1 } else { 1 } * i128::from(value))
+            }
+            Ok(_) => wrong("a duration (such as 20ms, 1.5s or 300us)"),
             Err(_) => wrong("a hexadecimal number"),
         };
     }
@@ -448,7 +452,15 @@ pub(super) fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String>
     let integer = |digits: &str| digits.parse::<i128>().unwrap_or(0);
     let value =
         integer(whole) * factor + integer(fraction) * factor / 10i128.pow(fraction.len() as u32);
-    Ok(if negative { -value } else { value })
+    let value = if negative { -value } else { value };
+    // Milliseconds are meant by whoever leaves them out, and as nanoseconds 20 would be true of every call.
+    let lacks_unit = unit == Unit::Duration && suffix.is_empty() && value != 0;
+    if lacks_unit && !says_ns {
+        return Err(format!(
+            "`{text}` is without a unit: write `{text}ms`, or ns, us, s, m (minutes) or h"
+        ));
+    }
+    Ok(value)
 }
 
 fn factor(suffix: &str, unit: Unit) -> Option<i128> {

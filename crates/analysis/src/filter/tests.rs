@@ -216,6 +216,11 @@ fn errors_name_the_column_and_a_cure() {
         error("response_time > 20kb"),
         "column 17: `20kb` is not a duration (such as 20ms, 1.5s or 300us) that `response_time` can have"
     );
+    assert_eq!(
+        error("response_time > 20"),
+        "column 17: `20` is without a unit: write `20ms`, or ns, us, s, m (minutes) or h"
+    );
+    assert!(error("wait >= 0x10").contains("`0x10` is not a duration"));
     assert_eq!(error("op = 'READ"), "column 6: the quote `'` is not closed");
     assert!(error("").starts_with("column 1: expected a name"));
     assert!(error("offset = 5 6").starts_with("column 12: expected `and`"));
