@@ -2,6 +2,8 @@
 
 use crate::Error;
 use crate::config::{Captures, Config, Event};
+use crate::diagnose::follow_each_other;
+use crate::ends::{Ends, ends};
 use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
@@ -10,7 +12,7 @@ use crate::stream::Stream;
 use analysis::connections::Lister;
 use analysis::conns;
 use analysis::packed::Packed;
-use analysis::results::{CaptureResult, ConnsResult, Order, Vantage};
+use analysis::results::{CaptureResult, ConnectionResult, ConnsResult, Order, Vantage};
 use model::{ConnectionSummary, Transport, limits};
 use std::path::PathBuf;
 
@@ -23,7 +25,7 @@ pub fn conns(
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<ConnsResult, Error> {
-    Ok(both(captures, config, None, events)?.result)
+    Ok(best(captures, config, None, events)?.result)
 }
 
 /// The same, and then hands to `sink` what each connection did in each interval of `width_ns`
@@ -39,7 +41,7 @@ pub fn series(
     events: &mut dyn FnMut(Event),
 ) -> Result<ConnsResult, Error> {
     let mut collector = Collector::new(width_ns.max(1));
-    let both = both(captures, config, Some(&mut collector), events)?;
+    let both = best(captures, config, Some(&mut collector), events)?;
     let selected = |first, last| both.selection.overlaps(first, last);
     collector.finish(&both.result, selected, sink)?;
     Ok(both.result)
@@ -48,6 +50,40 @@ pub fn series(
 struct Both<'a> {
     result: ConnsResult,
     selection: Selection<'a>,
+}
+
+/// As two captures or, where these are files of one rotated set, as one.
+fn best<'a>(
+    captures: &Captures,
+    config: &'a Config,
+    mut series: Option<&mut Collector>,
+    events: &mut dyn FnMut(Event),
+) -> Result<Both<'a>, Error> {
+    let read = both(captures, config, series.as_deref_mut(), events)?;
+    let Captures::Two(a, b) = captures else {
+        return Ok(read);
+    };
+    let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
+    if captures.are_piped() || !continue_each_other(&read.result, &all) {
+        return Ok(read);
+    }
+    if let Some(series) = series.as_deref_mut() {
+        *series = Collector::new(series.width_ns());
+    }
+    let one = both(&Captures::One(all), config, series, events)?;
+    let note = "The two captures have no packet in common but continue each other: they are read as one capture.";
+    events(Event::Note(note.into()));
+    Ok(one)
+}
+
+/// Whether captures given as two ends are files of one rotated set: one begins where the other ends, no connection
+/// begins in both, and no packet is in both, whatever clocks say.
+fn continue_each_other(read: &ConnsResult, files: &[PathBuf]) -> bool {
+    let opens = |c: &ConnectionResult| c.openings.iter().all(|h| h.client_isn.is_some());
+    let in_both = |c: &ConnectionResult| c.ids.len() > 1 && opens(c);
+    follow_each_other(&read.captures)
+        && !read.connections.iter().any(|c| in_both(&c))
+        && ends(files) == Ends::One
 }
 
 fn both<'a>(

@@ -246,7 +246,7 @@ impl<'a> ReadOptions<'a> {
                 let before: u64 = d.diagnosis.captures.iter().map(complete).sum();
                 let after: u64 = one.diagnosis.captures.iter().map(complete).sum();
                 let d = &d.diagnosis;
-                !taken_at_both_ends(d) && (after > before || follow_each_other(d))
+                !taken_at_both_ends(d) && (after > before || follow_each_other(&d.captures))
             }
         };
         if !better {
@@ -549,9 +549,9 @@ fn taken_at_both_ends(d: &Diagnosis) -> bool {
 }
 
 /// Whether one capture begins where the other ends, as files of one rotated set do.
-fn follow_each_other(d: &Diagnosis) -> bool {
+pub(crate) fn follow_each_other(captures: &[CaptureResult]) -> bool {
     const PAUSE_NS: i64 = 60_000_000_000;
-    let [a, b] = d.captures.as_slice() else {
+    let [a, b] = captures else {
         return false;
     };
     let follows = |x: &CaptureResult, y: &CaptureResult| {

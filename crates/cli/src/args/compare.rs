@@ -7,23 +7,23 @@ use std::path::PathBuf;
 
 /// Say what changed between a good run and a bad one, what it costs, and whether it is chance
 ///
-/// Each is one capture (a file, or a directory with its files), the captures of both ends with a comma
-/// between them or in one directory, or a run that `slowside diagnose --save` saved. A run of both ends
-/// is held against one of one end as that end alone would have it. Runs of unequal volume are compared
-/// per call, per byte or per row, runs that did different things by what both did, and the answer says
-/// so. What differs by no more than chance, or by less than a tenth, is no difference; of fast calls,
-/// nor is what a few of them do.
+/// Each is one capture (a file; of a rotated set its directory, or its files with commas between them), the
+/// captures of both ends with a comma between them or in one directory, or a run that `slowside diagnose
+/// --save` saved. A run of both ends is held against one of one end as that end alone would have it. Runs
+/// of unequal volume are compared per call, per byte or per row, runs that did different things by what
+/// both did, and the answer says so. What differs by no more than chance, or by less than a tenth, is no
+/// difference; of fast calls, nor is what a few of them do.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   slowside compare good-c.pcap,good-s.pcap bad-c.pcap,bad-s.pcap
   slowside compare monday.slowside client.pcap -o compare.html")]
 pub(crate) struct Compare {
-    /// The run that was as it should be
+    /// The run that was as it should be: CAPTURE, CLIENT,SERVER or a saved run
     #[arg(value_name = "BASELINE")]
     pub(crate) baseline: PathBuf,
 
-    /// The run that is not
+    /// The run that is not, given likewise
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 

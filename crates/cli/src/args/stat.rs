@@ -9,8 +9,9 @@ use std::path::PathBuf;
 
 /// Count packets, bytes and calls in intervals: rates, sizes, response times
 ///
-/// The first interval begins with the first packet. Sizes are those on the wire; a call counts in the
-/// interval in which it is completed.
+/// It takes one capture: those of both ends one after the other, as each has every packet and call. The
+/// first interval begins with the first packet. Sizes are those on the wire; a call counts in the interval
+/// in which it is completed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:

@@ -97,8 +97,8 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     Ok(Done::with_damage(!damaged.is_empty()))
 }
 
-/// What an argument names: a file or directory that is there, whatever its name; else two captures with
-/// a comma between them. `which` run it is.
+/// What an argument names: a file or directory that is there, whatever its name; else captures with a comma between them:
+/// two of both ends, unless one continues the other, or the files of a rotated set. `which` run it is.
 fn named(
     argument: &Path,
     which: &'static str,
@@ -109,14 +109,18 @@ fn named(
         return Ok(Run::Saved(argument.to_owned()));
     }
     let text = argument.to_string_lossy();
-    let pair = text.split_once(',').filter(|_| !argument.exists());
-    if let Some((a, b)) = pair.filter(|(a, b)| !a.is_empty() && !b.is_empty()) {
-        let [a, b] = [a, b].map(|name| vec![PathBuf::from(name)]);
-        inputs::one(&a, as_one)?;
-        inputs::one(&b, as_one)?;
-        return Ok(Run::Captures(Captures::Two(a, b)));
-    }
-    let (captures, note) = inputs::one_or_both(vec![argument.to_owned()], as_one)?;
+    let names: Vec<&str> = text.split(',').filter(|name| !name.is_empty()).collect();
+    let files = match (&*names, argument.exists()) {
+        ([a, b], false) => {
+            let [a, b] = [a, b].map(|name| vec![PathBuf::from(name)]);
+            inputs::one(&a, as_one)?;
+            inputs::one(&b, as_one)?;
+            return Ok(Run::Captures(Captures::Two(a, b)));
+        }
+        ([_, _, ..], false) => names.into_iter().map(PathBuf::from).collect(),
+        _ => vec![argument.to_owned()],
+    };
+    let (captures, note) = inputs::one_or_both(files, as_one)?;
     notes.extend(note.map(|note| text!("In the {which}, {note}", which = which, note = note)));
     Ok(Run::Captures(captures))
 }

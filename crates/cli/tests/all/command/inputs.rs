@@ -4,6 +4,7 @@ use super::conversation;
 use crate::kit::{self, file, slowside, slowside_with, text};
 use std::ffi::OsStr;
 use std::fs;
+use std::path::Path;
 
 /// gzip (RFC 1952) with stored blocks (RFC 1951 section 3.2.4).
 fn gzip(data: &[u8]) -> Vec<u8> {
@@ -120,6 +121,51 @@ fn a_folder_of_a_rotated_set_is_one_capture() {
     assert_eq!(outcomes(&output.stdout), expected);
     let swapped = slowside(["calls".as_ref(), b.as_os_str(), a.as_os_str()]);
     assert_eq!(outcomes(&swapped.stdout), expected);
+}
+
+#[test]
+fn connections_of_two_files_of_a_rotated_set_go_on_across_them() {
+    let (first, second) = halves();
+    let a = file("set-conns", "ring.pcap0", &first);
+    let b = file("set-conns", "ring.pcap1", &second);
+    let whole = file("set-conns-whole", "whole.pcap", &conversation());
+    for options in [&["--format=csv"][..], &["--series=1ms", "--format=csv"]] {
+        let conns = |files: &[&Path]| {
+            let words = ["conns"].iter().chain(options).map(OsStr::new);
+            slowside(words.chain(files.iter().map(|f| f.as_os_str())))
+        };
+        let expected = text(&conns(&[&whole]).stdout)
+            .replace(whole.to_str().expect("UTF-8"), a.to_str().expect("UTF-8"));
+        for files in [[&a, &b], [&b, &a]] {
+            let output = conns(&files.map(|f| f.as_path()));
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+            assert!(
+                text(&output.stderr).contains("read as one capture"),
+                "{output:?}"
+            );
+            assert_eq!(text(&output.stdout), expected, "{options:?}");
+        }
+    }
+}
+
+#[test]
+fn files_of_a_rotated_set_with_commas_are_one_run() {
+    let (first, second) = halves();
+    let names = [("ring.pcap0", &first), ("ring.pcap1", &second)];
+    let files = names.map(|(name, bytes)| file("set-compare", name, bytes));
+    let empty = file("set-compare", "ring.pcap2", &second[..24]);
+    let whole = file("set-compare-whole", "whole.pcap", &conversation());
+    let [a, b] = files.each_ref().map(|f| f.display());
+    for set in [format!("{a},{b}"), format!("{a},{b},{}", empty.display())] {
+        let words = ["compare", "--format=json", &set].map(OsStr::new);
+        let output = slowside(words.into_iter().chain([whole.as_os_str()]));
+        assert_eq!(output.status.code(), Some(0), "{set}: {output:?}");
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(
+            answer["verdict"]["outcome"], "no-difference",
+            "{set}: {answer}"
+        );
+    }
 }
 
 #[test]
