@@ -4,7 +4,7 @@
 usage: readme_sample.py SLOWSIDE [--update]
 
 The sample is the answer to the README's main job: in docs/answers.md all of it, without the operations that are
-not READ or WRITE, of which an ellipsis is left; in README.md what held calls up and the first finding.
+not READ or WRITE, of which an ellipsis is left; in README.md what held calls up, and the first finding with what to do.
 """
 
 import os
@@ -38,8 +38,8 @@ def whole(answer: list[str]) -> list[str]:
 def short(answer: list[str]) -> list[str]:
     parts = next(i for i, line in enumerate(answer) if line.startswith("Where a call's"))
     first = answer.index("Findings")
-    second = next(i for i, line in enumerate(answer) if line.startswith("2  "))
-    return [*answer[: parts], "…", "", *answer[first:second], "…"]
+    advice = [i for i, line in enumerate(answer) if i > first and line.startswith("   Do: ")]
+    return [*answer[:parts], "…", answer[first + 1], "…", *answer[advice[0] : advice[1]], "…"]
 
 
 def main() -> int:
