@@ -115,9 +115,11 @@ fn sentence(text: &str) -> Text {
     text!("{said}.", said = said)
 }
 
-/// What ends the work costs more than any number of seconds.
+/// What ends the work costs more than any number of seconds. Of several hosts it is enough that one is held up.
 fn fails(diagnosis: &Diagnosis, on: &FailOn) -> bool {
-    let any = |is: &dyn Fn(&Finding) -> bool| diagnosis.findings.iter().any(is);
+    let peers = diagnosis.peers.iter().flat_map(|p| &p.diagnosis.findings);
+    let findings = || diagnosis.findings.iter().chain(peers.clone());
+    let any = |is: &dyn Fn(&Finding) -> bool| findings().any(is);
     match on {
         FailOn::Rule(rule) => any(&|f| f.rule == *rule),
         FailOn::CostNs(limit) => any(&|f| f.fatal || f.cost_ns.is_some_and(|c| c >= *limit)),

@@ -1,7 +1,7 @@
 //! Captures of several clients and of their server, the clients' clocks hours apart: each is read with the server's, and
 //! nobody reads them as one.
 
-use crate::kit::{folder, parsed, refused, root, said};
+use crate::kit::{folder, parsed, refused, root, said, slowside};
 use std::fs;
 
 const CASE: &str = "tests/field/k34-clients-captured";
@@ -42,6 +42,19 @@ fn each_is_a_diagnosis_of_its_own() {
         said["verdict"]["cause"],
         peers[0]["diagnosis"]["verdict"]["cause"]
     );
+}
+
+#[test]
+fn it_is_enough_that_one_of_them_is_held_up() {
+    let files = files();
+    for (rule, code) in [
+        ("network-delay", 1),
+        ("server-slow", 1),
+        ("network-loss", 0),
+    ] {
+        let out = slowside(line(&["diagnose", "--quiet", "--fail-on", rule], &files));
+        assert_eq!(out.status.code(), Some(code), "{rule}");
+    }
 }
 
 #[test]
