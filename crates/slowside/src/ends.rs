@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
 /// half a reading of them all.
 const FEW_FILES: usize = 8;
 
-/// Packets of a sample, of few files and of many.
+/// Packets of a sample, and of one of many files: a server's is to hold some of each of a few dozen clients.
 const SAMPLE: usize = 4_096;
+const MANY_FILES: usize = 64;
 const SMALL_SAMPLE: usize = 512;
 
 /// So many packets in both are not chance; with so many, offload may hide more.
@@ -76,53 +77,45 @@ pub fn ends(inputs: &[PathBuf]) -> Ends {
         return Ends::One;
     }
     let size = match files.len() {
-        ..=FEW_FILES => SAMPLE,
+        ..=MANY_FILES => SAMPLE,
         _ => SMALL_SAMPLE,
     };
     let samples: Vec<Sample> = files.iter().map(|f| Sample::of(f, None, size)).collect();
-    let common = |[i, j]: [usize; 2]| {
-        let hosts = samples.get(i)?.elsewhere_in(samples.get(j)?)?;
-        Some(Met {
-            files: [i, j],
-            hosts,
-        })
-    };
-    let mut met: Vec<Met> = meeting(&samples).into_iter().filter_map(common).collect();
+    let mut pairs = meeting(&samples);
+    pairs.retain(|[i, j]| matches!((samples.get(*i), samples.get(*j)), (Some(a), Some(b)) if a.is_elsewhere_in(b)));
     if files.len() <= FEW_FILES {
         for (j, b) in samples.iter().enumerate() {
             for (i, (a, file)) in samples.iter().zip(&files).enumerate().take(j) {
-                let missed = !a.whole && a.last < b.first && met.iter().all(|m| m.files != [i, j]);
+                let missed = !a.whole && a.last < b.first && !pairs.contains(&[i, j]);
                 let Some(first) = b.first.filter(|_| missed) else {
                     continue;
                 };
-                if let Some(hosts) = Sample::of(file, Some(first + -SLACK_NS), size).elsewhere_in(b)
-                {
-                    met.push(Met {
-                        files: [i, j],
-                        hosts,
-                    });
+                if Sample::of(file, Some(first + -SLACK_NS), size).is_elsewhere_in(b) {
+                    pairs.push([i, j]);
                 }
             }
         }
     }
-    let pairs: Vec<[usize; 2]> = met.iter().map(|m| m.files).collect();
-    by_peers(divided(&files, &pairs), &files, &met)
+    let met = |i: usize| pairs.iter().any(|pair| pair.contains(&i));
+    let hosts = samples.iter().enumerate();
+    let hosts = hosts.map(|(i, sample)| met(i).then_some(&sample.hosts));
+    by_peers(divided(&files, &pairs), &files, &hosts.collect::<Vec<_>>())
 }
 
-/// Two files that hold the same packets.
-struct Met {
-    files: [usize; 2],
-    /// Between which hosts these passed, as each has their addresses.
-    hosts: [HashSet<u64, FixedState>; 2],
-}
+/// Pairs of hosts between which packets passed, by their hashes.
+type Hosts = HashSet<u64, FixedState>;
 
 /// Two captures, unless one of them is several: files of other hosts, each with a clock of its own. Those of one rotated
-/// set have hosts in common.
-fn by_peers(ends: Ends, files: &[PathBuf], met: &[Met]) -> Ends {
+/// set have hosts in common. Of files that share no packet with others the `hosts` say nothing.
+fn by_peers(ends: Ends, files: &[PathBuf], hosts: &[Option<&Hosts>]) -> Ends {
     let Ends::Two(sides) = &ends else {
         return ends;
     };
-    let [a, b] = sides.each_ref().map(|side| by_hosts(side, files, met));
+    let of = |side: &Vec<PathBuf>| {
+        let has = |(file, _): &(&PathBuf, _)| side.contains(file);
+        by_hosts(files.iter().zip(hosts.iter().copied()).filter(has))
+    };
+    let [a, b] = sides.each_ref().map(of);
     let [of_a, of_b] = sides.clone();
     match (a.len(), b.len()) {
         (1, 2..) => Ends::Peers { of: of_a, each: b },
@@ -131,20 +124,17 @@ fn by_peers(ends: Ends, files: &[PathBuf], met: &[Met]) -> Ends {
     }
 }
 
-/// A side's files, those together of which the packets that they share with the other side passed between the same
-/// hosts. Of a file that shares none nothing is known, so then they are one.
-fn by_hosts(side: &[PathBuf], files: &[PathBuf], met: &[Met]) -> Vec<Vec<PathBuf>> {
-    let mut groups: Vec<(HashSet<u64, FixedState>, Vec<PathBuf>)> = Vec::new();
-    for file in side {
-        let place = files.iter().position(|f| f == file);
-        let of = |m: &Met| {
-            let own = m.files.iter().position(|f| Some(*f) == place)?;
-            m.hosts.get(own).cloned()
+/// Files with hosts in common together. Those of whose hosts nothing is known go with files that are called alike, or with the
+/// first.
+fn by_hosts<'a>(side: impl Iterator<Item = (&'a PathBuf, Option<&'a Hosts>)>) -> Vec<Vec<PathBuf>> {
+    let mut groups: Vec<(Hosts, Vec<PathBuf>)> = Vec::new();
+    let mut unknown = Vec::new();
+    for (file, hosts) in side {
+        let Some(hosts) = hosts else {
+            unknown.push(file);
+            continue;
         };
-        let mut hosts: HashSet<u64, FixedState> = met.iter().filter_map(of).flatten().collect();
-        if hosts.is_empty() {
-            return vec![side.to_vec()];
-        }
+        let mut hosts = hosts.clone();
         let mut together = Vec::new();
         groups.retain_mut(|(others, those)| {
             let apart = others.is_disjoint(&hosts);
@@ -157,7 +147,16 @@ fn by_hosts(side: &[PathBuf], files: &[PathBuf], met: &[Met]) -> Vec<Vec<PathBuf
         together.push(file.clone());
         groups.push((hosts, together));
     }
-    groups.into_iter().map(|(_, files)| files).collect()
+    let mut groups: Vec<Vec<PathBuf>> = groups.into_iter().map(|(_, files)| files).collect();
+    for file in unknown {
+        let is_alike = |files: &Vec<PathBuf>| files.iter().any(|f| stem(f) == stem(file));
+        let place = groups.iter().position(is_alike).unwrap_or(0);
+        match groups.get_mut(place) {
+            Some(files) => files.push(file.clone()),
+            None => groups.push(vec![file.clone()]),
+        }
+    }
+    groups
 }
 
 /// The pairs of samples that have a few packets in common, without a look at those that have none.
@@ -180,20 +179,12 @@ fn meeting(samples: &[Sample]) -> Vec<[usize; 2]> {
     common.into_keys().collect()
 }
 
-/// A packet of a sample.
-#[derive(Clone, Copy)]
-struct Seen {
-    /// When it was seen first.
-    at: Time,
-    connection: u64,
-    /// Between which hosts.
-    hosts: u64,
-}
-
 /// Some of a file's packets with data, and those that open connections.
 #[derive(Default)]
 struct Sample {
-    packets: HashMap<u64, Seen, FixedState>,
+    /// When each was seen first, and of which connection it is.
+    packets: HashMap<u64, (Time, u64), FixedState>,
+    hosts: Hosts,
     first: Option<Time>,
     last: Option<Time>,
     /// There are no others.
@@ -244,6 +235,8 @@ impl Sample {
         self.first = self.first.or(Some(at));
         self.last = Some(at);
         let hash = FixedState::default();
+        let [a, b] = [s.source.address, s.destination.address];
+        self.hosts.insert(hash.hash_one((a.min(b), a.max(b))));
         let id = s.ip_id.filter(|id| *id != 0);
         let key = match s.transport {
             // Offload leaves other lengths, and a byte is what keeps a connection alive.
@@ -263,42 +256,33 @@ impl Sample {
                 hash.hash_one((id, s.payload_length, payload))
             }
         };
-        let [a, b] = [s.source.address, s.destination.address];
-        self.packets.entry(key).or_insert_with(|| Seen {
-            at,
-            connection: s.flow_hash,
-            hosts: hash.hash_one((a.min(b), a.max(b))),
-        });
+        self.packets.entry(key).or_insert((at, s.flow_hash));
     }
 
-    /// Where a good part of what passed on connections of which both have packets is in both, and not as copies: between
-    /// which hosts that passed, as each has their addresses.
-    fn elsewhere_in(&self, other: &Sample) -> Option<[HashSet<u64, FixedState>; 2]> {
+    /// Whether a good part of what passed on connections of which both have packets is in both, and not
+    /// as copies.
+    fn is_elsewhere_in(&self, other: &Sample) -> bool {
         let (mut same, mut near, mut copies) = (0u64, 0u64, 0u64);
         let (mut mine, mut theirs) = (HashSet::default(), HashSet::default());
-        let mut hosts = [HashSet::default(), HashSet::default()];
-        for (key, here) in &self.packets {
-            if let Some(there) = other.packets.get(key) {
+        for (key, (at, connection)) in &self.packets {
+            if let Some((there, same_connection)) = other.packets.get(key) {
                 same += 1;
-                let apart_ns = (there.at - here.at).abs();
+                let apart_ns = (*there - *at).abs();
                 near += u64::from(apart_ns < NEAR_NS);
                 copies += u64::from(apart_ns < diagnose::SAME_POINT_NS);
-                mine.insert(here.connection);
-                theirs.insert(there.connection);
-                hosts[0].insert(here.hosts);
-                hosts[1].insert(there.hosts);
+                mine.insert(*connection);
+                theirs.insert(*same_connection);
             }
         }
         let least = self.packets_of(&mine).min(other.packets_of(&theirs));
         let many = (same >= MANY && same * 4 >= least) || (near >= FEW && near * 2 >= least);
-        (many && copies * 10 < same * 9).then_some(hosts)
+        many && copies * 10 < same * 9
     }
 
     /// How many packets of the sample these connections have.
     fn packets_of(&self, connections: &HashSet<u64, FixedState>) -> u64 {
         let of = self.packets.values();
-        of.filter(|seen| connections.contains(&seen.connection))
-            .count() as u64
+        of.filter(|(_, c)| connections.contains(c)).count() as u64
     }
 }
 
@@ -384,16 +368,14 @@ mod tests {
         );
     }
 
-    /// Files that met, and the numbers of the hosts, as each has them.
-    fn peers(files: &[&str], met: &[([usize; 2], [&[u64]; 2])]) -> Ends {
-        let pairs: Vec<[usize; 2]> = met.iter().map(|(files, _)| *files).collect();
-        let of = |(files, hosts): &([usize; 2], [&[u64]; 2])| Met {
-            files: *files,
-            hosts: hosts.map(|h| h.iter().copied().collect()),
-        };
-        let met: Vec<Met> = met.iter().map(of).collect();
-        let paths: Vec<PathBuf> = files.iter().map(PathBuf::from).collect();
-        by_peers(divide(files, &pairs), &paths, &met)
+    /// Files by the numbers of what hosts stand in each, and which of them hold the same packets.
+    fn peers(files: &[(&str, &[u64])], pairs: &[[usize; 2]]) -> Ends {
+        let (names, hosts): (Vec<&str>, Vec<&[u64]>) = files.iter().copied().unzip();
+        let paths: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();
+        let hosts: Vec<Hosts> = hosts.iter().map(|h| h.iter().copied().collect()).collect();
+        let known = |h: &'_ Hosts| !h.is_empty();
+        let hosts: Vec<Option<&Hosts>> = hosts.iter().map(|h| known(h).then_some(h)).collect();
+        by_peers(divide(&names, pairs), &paths, &hosts)
     }
 
     #[test]
@@ -403,22 +385,34 @@ mod tests {
             of: of(&["server"]),
             each: vec![of(&["app1"]), of(&["app2"])],
         };
-        let files = ["app1", "server", "app2"];
+        let all = [[0, 1], [1, 2]];
         assert_eq!(
-            peers(&files, &[([0, 1], [&[1], &[1]]), ([1, 2], [&[2], &[2]])]),
+            peers(&[("app1", &[1]), ("server", &[1, 2]), ("app2", &[2])], &all),
             clients
         );
         // Behind one address the server takes them for one.
         assert_eq!(
-            peers(&files, &[([0, 1], [&[1], &[9]]), ([1, 2], [&[9], &[2]])]),
+            peers(&[("app1", &[1]), ("server", &[9]), ("app2", &[2])], &all),
             clients
         );
-        // A rotated set of one host, whatever else it speaks with.
-        let rotated = peers(
-            &["c0", "server", "c1"],
-            &[([0, 1], [&[1], &[1]]), ([1, 2], [&[1, 2], &[1, 2]])],
+        let rotated = Ends::Two([of(&["c0", "c1"]), of(&["server"])]);
+        // One host, whatever else it speaks with.
+        for hosts in [&[1, 2][..], &[2, 3]] {
+            assert_eq!(
+                peers(&[("c0", &[1, 3]), ("server", &[1, 2]), ("c1", hosts)], &all),
+                rotated
+            );
+        }
+        // What has no packet in common with the server's capture is told by its name.
+        let files: [(&str, &[u64]); 4] =
+            [("a1", &[1]), ("server", &[1]), ("b1", &[2]), ("b2", &[])];
+        assert_eq!(
+            peers(&files, &all),
+            Ends::Peers {
+                of: of(&["server"]),
+                each: vec![of(&["a1"]), of(&["b1", "b2"])]
+            }
         );
-        assert_eq!(rotated, Ends::Two([of(&["c0", "c1"]), of(&["server"])]));
     }
 
     #[test]
