@@ -1,8 +1,7 @@
 //! What lies between neighbouring capture points of a path: as a table for people, and for programs.
 
 use crate::diagnosis_json;
-use crate::page::Tone;
-use crate::text::{Grid, Unit, grouped, share};
+use crate::text::{Unit, grouped, share, titled};
 use analysis::hops::{Hop, together_ns};
 use analysis::results::Diagnosis;
 use serde_json::{Value, json};
@@ -12,13 +11,7 @@ const TITLE: &str = "The path, from capture point to capture point";
 
 /// The section of the page; nothing where there are no more than two points.
 pub(crate) fn text(d: &Diagnosis) -> String {
-    let Some((title, mut rows)) = table(d) else {
-        return String::new();
-    };
-    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        *name = format!("  {name}");
-    }
-    Tone::Title.paint(&title) + "\n" + &Grid::fitting(rows).text()
+    table(d).map_or_else(String::new, |(title, rows)| titled(&title, rows))
 }
 
 /// Title and rows with their heads.

@@ -2,8 +2,7 @@
 //! for programs.
 
 use crate::diagnosis_json;
-use crate::page::Tone;
-use crate::text::{Grid, grouped};
+use crate::text::{grouped, titled};
 use analysis::peers::{Peer, word};
 use analysis::results::Diagnosis;
 use model::format_duration;
@@ -12,13 +11,7 @@ use std::path::Path;
 
 /// The section of the page; nothing where there is one pair only.
 pub(crate) fn text(d: &Diagnosis) -> String {
-    let Some((title, mut rows)) = table(d) else {
-        return String::new();
-    };
-    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
-        *name = format!("  {name}");
-    }
-    Tone::Title.paint(&title) + "\n" + &Grid::fitting(rows).text()
+    table(d).map_or_else(String::new, |(title, rows)| titled(&title, rows))
 }
 
 /// Title and rows with their heads.

@@ -198,6 +198,14 @@ pub(crate) fn bar(part: f64, whole: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
 }
 
+/// A table below its title, indented, of rows with their heads.
+pub(crate) fn titled(title: &str, mut rows: Vec<Vec<String>>) -> String {
+    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        *name = format!("  {name}");
+    }
+    Tone::Title.paint(title) + "\n" + &Grid::fitting(rows).text()
+}
+
 /// Columns of text under their headings: the first flush left, the others right, `gap` spaces between
 /// them.
 pub(crate) struct Grid {

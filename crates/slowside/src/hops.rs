@@ -9,7 +9,7 @@ use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::judged::AllJudged;
 use analysis::hops::{self, CallHop, Hop};
-use analysis::text::{Value, text};
+use analysis::text::{Text, Value, text};
 use model::{Call, Mark};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -26,40 +26,19 @@ impl ReadOptions<'_> {
             return self.by_tiers(captures, events);
         }
         let points = self.points(captures);
-        // What hosts noted is of the ends.
-        let config = Config {
-            server_app: None,
-            hosts: Arc::default(),
-            clock_offset_ns: None,
-            ..self.config.clone()
-        };
-        let mut pairs = Pairs {
-            read: self.plain(&config),
-            points: &points,
-            read_before: HashMap::new(),
-        };
-        let is_stated = matches!(captures, Captures::Sides { .. });
-        let (order, strangers) = pairs.order(is_stated, events)?;
-        let ends = ends(captures, &points, &order);
-        let mut d = self.by_tiers(&ends, events)?;
-        for (from, to) in order.iter().zip(order.iter().skip(1)) {
-            d.diagnosis.hops.push(pairs.take([*from, *to], events)?);
+        let config = self.of_pairs();
+        let mut path = self.path(captures, &config, &points, events)?;
+        let mut d = self.by_tiers(&path.ends, events)?;
+        for (from, to) in path.order.iter().zip(path.order.iter().skip(1)) {
+            d.diagnosis
+                .hops
+                .push(path.pairs.take([*from, *to], events)?);
         }
         hops::tell(&mut d.diagnosis);
-        for stranger in strangers {
-            let file = points[stranger]
-                .first()
-                .map_or_else(String::new, |f| f.display().to_string());
-            d.diagnosis.notes.push(text!(
-                "{file} has no call in common with the captures of the ends: it is left out of the path.",
-                file = Value::File(file.into())
-            ));
-        }
+        d.diagnosis.notes.append(&mut path.notes);
         Ok(d)
     }
-}
 
-impl ReadOptions<'_> {
     /// From one end to the other, as they were given.
     fn points<'a>(&'a self, captures: &'a Captures) -> Vec<&'a [PathBuf]> {
         let [client, server] = captures.lists();
@@ -68,12 +47,49 @@ impl ReadOptions<'_> {
         client.chain(between).chain([server]).collect()
     }
 
-    /// For pairs of points of which nothing is told but their calls.
-    fn plain<'c>(&self, config: &'c Config) -> ReadOptions<'c> {
-        ReadOptions {
-            rows: false,
-            ..ReadOptions::new(None, config)
+    /// For pairs of points, of which nothing is told but their calls: what hosts noted is of the ends.
+    fn of_pairs(&self) -> Config {
+        Config {
+            server_app: None,
+            hosts: Arc::default(),
+            clock_offset_ns: None,
+            ..self.config.clone()
         }
+    }
+
+    /// The points in the order in which calls pass them.
+    fn path<'a>(
+        &self,
+        captures: &Captures,
+        config: &'a Config,
+        points: &'a [&'a [PathBuf]],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Path<'a>, Error> {
+        let mut pairs = Pairs {
+            read: ReadOptions::new(None, config),
+            points,
+            read_before: HashMap::new(),
+        };
+        let is_stated = matches!(captures, Captures::Sides { .. });
+        let (order, strangers) = pairs.order(is_stated, events)?;
+        let ends = match (is_stated, order.as_slice()) {
+            (false, [first, .., last]) => {
+                Captures::Two(points[*first].to_vec(), points[*last].to_vec())
+            }
+            _ => captures.clone(),
+        };
+        let note = |stranger: usize| {
+            text!(
+                "{file} has no call in common with the captures of the ends: it is left out of the path.",
+                file = Value::File(name(points[stranger]))
+            )
+        };
+        Ok(Path {
+            notes: strangers.into_iter().map(note).collect(),
+            pairs,
+            order,
+            ends,
+        })
     }
 
     /// The ends, and what lies between them from the client on, with where each of the client's calls is there.
@@ -86,31 +102,18 @@ impl ReadOptions<'_> {
             return Ok((captures.clone(), Vec::new()));
         }
         let points = self.points(captures);
-        let config = Config {
-            server_app: None,
-            ..self.config.clone()
-        };
-        let mut pairs = Pairs {
-            read: self.plain(&config),
-            points: &points,
-            read_before: HashMap::new(),
-        };
-        let is_stated = matches!(captures, Captures::Sides { .. });
-        let (order, strangers) = pairs.order(is_stated, events)?;
-        for stranger in strangers {
-            let file = points[stranger].first().map(|f| f.display());
-            let file = file.map_or_else(String::new, |f| f.to_string());
-            events(Event::Note(format!(
-                "{file} has no call in common with the captures of the ends: it is left out of the path."
-            )));
-        }
-        let ends = ends(captures, &points, &order);
+        let config = self.of_pairs();
+        let path = self.path(captures, &config, &points, events)?;
+        path.notes
+            .iter()
+            .for_each(|note| events(Event::Note(note.to_string())));
+        let Path { order, ends, .. } = path;
         let [first, middle @ .., _] = order.as_slice() else {
             return Ok((ends, Vec::new()));
         };
         let rows = ReadOptions {
             rows: true,
-            ..self.plain(&config)
+            ..ReadOptions::new(None, &config)
         };
         let mut between = Vec::new();
         for point in middle {
@@ -174,13 +177,13 @@ fn name(files: &[PathBuf]) -> Arc<str> {
     first.unwrap_or_default().into()
 }
 
-/// The captures of both ends, which are those that are farthest from each other where nobody has stated them.
-fn ends(captures: &Captures, points: &[&[PathBuf]], order: &[usize]) -> Captures {
-    match (captures, order) {
-        (Captures::Sides { .. }, _) => captures.clone(),
-        (_, [first, .., last]) => Captures::Two(points[*first].to_vec(), points[*last].to_vec()),
-        _ => captures.clone(),
-    }
+/// Points in order, and the captures of both ends, which are those farthest from each other where nobody has stated them.
+struct Path<'a> {
+    pairs: Pairs<'a>,
+    order: Vec<usize>,
+    ends: Captures,
+    /// What is left out.
+    notes: Vec<Text>,
 }
 
 /// Diagnoses of two points each, by their numbers.
