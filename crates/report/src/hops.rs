@@ -1,7 +1,7 @@
 //! What lies between neighbouring capture points of a path: as a table for people, and for programs.
 
 use crate::diagnosis_json;
-use crate::text::{Unit, grouped, share, titled};
+use crate::text::{Sorted, Unit, grouped, share, titled, unsorted};
 use analysis::hops::{Hop, together_ns};
 use analysis::results::Diagnosis;
 use serde_json::{Value, json};
@@ -15,26 +15,29 @@ pub(crate) fn text(d: &Diagnosis) -> String {
 }
 
 /// Title and rows with their heads.
-pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<String>>)> {
+pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
     let all_ns = together_ns(&d.hops);
     let unit = Unit::for_duration(all_ns);
-    let way = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| unit.number(ns));
+    let way = |ns: Option<i64>| {
+        let shown = ns.map_or_else(|| "-".to_owned(), |ns| unit.number(ns));
+        (shown, ns)
+    };
     let row = |hop: &Hop| match hop.time() {
         Some(t) => vec![
-            name(hop),
-            grouped(t.calls),
-            unit.number(t.mean_ns),
+            (name(hop), None),
+            (grouped(t.calls), i64::try_from(t.calls).ok()),
+            way(Some(t.mean_ns)),
             way(t.out_ns),
             way(t.back_ns),
-            share(t.mean_ns.max(0), all_ns),
+            (share(t.mean_ns.max(0), all_ns), Some(t.mean_ns)),
         ],
-        None => [name(hop), "0".to_owned()]
+        None => [(name(hop), None), ("0".to_owned(), Some(0))]
             .into_iter()
-            .chain(std::iter::repeat_n("-".to_owned(), 4))
+            .chain(std::iter::repeat_n(unsorted("-"), 4))
             .collect(),
     };
     let heads = ["between", "calls", "mean", "out", "back", "of the path"];
-    let heads = heads.map(str::to_owned).to_vec();
+    let heads = heads.map(unsorted).to_vec();
     let rows: Vec<_> = std::iter::once(heads)
         .chain(d.hops.iter().map(row))
         .collect();
@@ -126,7 +129,8 @@ mod tests {
         let mut d = path();
         d.hops[0].diagnosis.ops.clear();
         let (_, rows) = table(&d).expect("hops");
-        assert_eq!(rows[1][1..], ["0", "-", "-", "-", "-"]);
+        let shown = rows[1].iter().map(|(shown, _)| shown.as_str());
+        assert_eq!(shown.collect::<Vec<_>>()[1..], ["0", "-", "-", "-", "-"]);
         assert_eq!(value(&d.hops[0])["mean_ns"], Value::Null);
     }
 

@@ -2,7 +2,7 @@
 //! for programs.
 
 use crate::diagnosis_json;
-use crate::text::{grouped, titled};
+use crate::text::{Sorted, grouped, titled, unsorted};
 use analysis::peers::{Peer, word};
 use analysis::results::Diagnosis;
 use model::format_duration;
@@ -15,32 +15,32 @@ pub(crate) fn text(d: &Diagnosis) -> String {
 }
 
 /// Title and rows with their heads.
-pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<String>>)> {
+pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
     let name = |peer: &Peer| short(peer, &d.peers);
     let row = |peer: &Peer| {
         let verdict = &peer.diagnosis.verdict;
         let code = verdict.cause.filter(|_| peer.is_held_up());
         let cost_ns = peer.cost_ns().filter(|_| peer.is_held_up());
+        let calls = peer.diagnosis.ledger.calls;
+        let whole_ns = peer.diagnosis.call_time_ns;
         vec![
-            name(peer),
-            grouped(calls(peer)),
-            format_duration(peer.diagnosis.call_time_ns),
-            verdict.side.name().to_owned(),
-            code.map_or("-", |c| c.code()).to_owned(),
-            cost_ns.map_or_else(|| "-".to_owned(), format_duration),
+            (name(peer), None),
+            (grouped(calls), i64::try_from(calls).ok()),
+            (format_duration(whole_ns), Some(whole_ns)),
+            unsorted(verdict.side.name()),
+            unsorted(code.map_or("-", |c| c.code())),
+            (
+                cost_ns.map_or_else(|| "-".to_owned(), format_duration),
+                cost_ns,
+            ),
         ]
     };
     let heads = ["captured in", "calls", "in all", "side", "finding", "costs"];
-    let rows = std::iter::once(heads.map(str::to_owned).to_vec())
+    let rows = std::iter::once(heads.map(unsorted).to_vec())
         .chain(d.peers.iter().map(row))
         .collect();
     let (count, what) = (d.peers.len(), word(&d.peers));
     (count > 0).then(|| (format!("{count} {what}, most held up first"), rows))
-}
-
-/// Of which its call time is.
-fn calls(peer: &Peer) -> u64 {
-    peer.diagnosis.ledger.calls
 }
 
 /// Its file, without folders where the files' names alone tell all of them apart.
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn folders_stand_where_names_alone_do_not_tell() {
         let (_, rows) = table(&clients(&["x/a.pcap", "y/a.pcap", "z/b.pcap"])).expect("peers");
-        let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+        let names: Vec<&str> = rows.iter().map(|row| row[0].0.as_str()).collect();
         assert_eq!(names, ["captured in", "x/a.pcap", "y/a.pcap", "b.pcap"]);
     }
 

@@ -198,8 +198,23 @@ pub(crate) fn bar(part: f64, whole: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
 }
 
+/// What stands in a table that people also sort, and by which number.
+pub(crate) type Sorted = (String, Option<i64>);
+
+/// Text in such a table, which has no number.
+pub(crate) fn unsorted(text: &str) -> Sorted {
+    (text.to_owned(), None)
+}
+
+/// What such rows show.
+pub(crate) fn as_shown(rows: Vec<Vec<Sorted>>) -> Vec<Vec<String>> {
+    let row = |row: Vec<Sorted>| row.into_iter().map(|(shown, _)| shown).collect();
+    rows.into_iter().map(row).collect()
+}
+
 /// A table below its title, indented, of rows with their heads.
-pub(crate) fn titled(title: &str, mut rows: Vec<Vec<String>>) -> String {
+pub(crate) fn titled(title: &str, rows: Vec<Vec<Sorted>>) -> String {
+    let mut rows = as_shown(rows);
     for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
         *name = format!("  {name}");
     }

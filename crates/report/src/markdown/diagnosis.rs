@@ -5,7 +5,7 @@ use crate::diagnosis_text::held::held_up;
 use crate::diagnosis_text::tables::{OpTable, errors, matched_table, response_table, unmatched};
 use crate::diagnosis_text::{EVIDENCE, Parts, captures, confidence, cost, fact, files, shown};
 use crate::hosts::{self, COUNTERS, KERNEL};
-use crate::text::{Unit, problem, share};
+use crate::text::{Sorted, Unit, as_shown, problem, share};
 use crate::{concentrated, hops, layers, peers, tiers};
 use analysis::results::{CaptureResult, Diagnosis, Finding};
 use jiff::tz::TimeZone;
@@ -71,9 +71,9 @@ fn budget(d: &Diagnosis) -> String {
 }
 
 /// A table with its title, where there is one.
-fn listed(of: Option<(String, Vec<Vec<String>>)>) -> String {
+fn listed(of: Option<(String, Vec<Vec<Sorted>>)>) -> String {
     of.map_or_else(String::new, |(title, rows)| {
-        let rows = table(&rows, 1, |_| false);
+        let rows = table(&as_shown(rows), 1, |_| false);
         format!("### {title}\n\n{rows}")
     })
 }
