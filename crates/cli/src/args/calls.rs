@@ -18,7 +18,7 @@ use std::path::PathBuf;
 Examples:
   slowside calls client.pcap --where 'response_time > 20ms'
   slowside calls client.pcap server.pcap --top 20 --columns op,response_time_ns
-  slowside calls client.pcap firewall.pcap server.pcap --columns op,response_time_ns,hops
+  slowside calls client.pcap firewall.pcap server.pcap --columns id,hops
   slowside calls server.pcap --server-app operations.csv
   slowside calls ring/ --format parquet -o calls.parquet")]
 pub(crate) struct Calls {
