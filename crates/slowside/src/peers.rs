@@ -31,14 +31,7 @@ impl ReadOptions<'_> {
             hosts: Arc::default(),
             ..self.config.clone()
         };
-        let plain = ReadOptions {
-            app: None,
-            config: &config,
-            charts: false,
-            measure: false,
-            rows: false,
-            ..*self
-        };
+        let plain = ReadOptions::new(None, &config);
         let mut all = Vec::new();
         for files in &each {
             let read = plain.by_tiers(&with(captures, files), events)?;

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
         let _ = fs::remove_dir(&output);
         said(e)
     })?;
-    let whole = shown::tell(&collected);
+    let mut whole = shown::tell(&collected);
     let words = evidence(&collected, &output);
     let manifest = Manifest::new(
         &ready.plan,
@@ -73,7 +73,8 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
     }
     let (diagnosis, done) = answer(&output, &words)?;
     if let Some(names) = &names {
-        let folder = sent::write(&output, &collected, &diagnosis, names)?;
+        let (folder, is_whole) = sent::write(&output, &collected, &diagnosis, names)?;
+        whole &= is_whole;
         print(|out| {
             writeln!(
                 out,

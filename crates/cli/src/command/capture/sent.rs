@@ -19,17 +19,18 @@ use std::path::{Path, PathBuf};
 /// What it is called.
 const NAME: &str = "anonymised";
 
-/// Writes it, and says where it is.
+/// Writes it, and says where it is, and whether all captures are in it.
 pub(super) fn write(
     output: &Path,
     collected: &Collected,
     diagnosis: &Diagnosis,
     names: &Anonymiser,
-) -> anyhow::Result<PathBuf> {
+) -> anyhow::Result<(PathBuf, bool)> {
     let folder = output.join(NAME);
     super::make(&folder)?;
     // What each is called there, by what it is called now.
     let mut called = Vec::new();
+    let mut is_whole = true;
     for end in &collected.ends {
         let Some(capture) = &end.capture else {
             continue;
@@ -38,9 +39,11 @@ pub(super) fn write(
         let name = format!("{}.pcapng", end.side.name());
         let to = folder.join(&name);
         called.push((from.display().to_string(), name));
-        packets(&from, &to, names)
-            .with_context(|| format!("{} was not written", to.display()))
-            .unwrap_or_else(|why| complain(&format!("{why:#}")));
+        let written = packets(&from, &to, names);
+        if let Err(why) = written.with_context(|| format!("{} was not written", to.display())) {
+            complain(&format!("{why:#}"));
+            is_whole = false;
+        }
     }
     let mut anonymised = diagnosis.clone().anonymised(names);
     // Frames have the numbers that they had. What tells of several hosts names their captures by pseudonyms.
@@ -65,7 +68,7 @@ pub(super) fn write(
             report::diagnosis_text(&diagnosis, &zone, out)
         })
     })?;
-    Ok(folder)
+    Ok((folder, is_whole))
 }
 
 /// All of a capture's packets.
