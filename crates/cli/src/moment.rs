@@ -5,6 +5,8 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 use model::Time;
 use slowside::{Captures, Moment};
 
+const MINUTE_NS: i64 = 60_000_000_000;
+
 /// A moment as it is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum When {
@@ -64,9 +66,12 @@ pub(crate) fn on_its_day(
         stamp.to_zoned(zone.clone())
     };
     let nanoseconds = |z: &Zoned| i64::try_from(z.timestamp().as_nanosecond()).unwrap_or(i64::MAX);
+    // Who gives no seconds means that minute, in which a capture may begin.
+    let whole_minute = time.second() == 0 && time.subsec_nanosecond() == 0;
+    let width = if whole_minute { MINUTE_NS - 1 } else { 0 };
     // How far outside.
     let beyond = |t: i64| {
-        (first.0.saturating_sub(t))
+        (first.0.saturating_sub(t.saturating_add(width)))
             .max(t.saturating_sub(last.0))
             .max(0)
     };
@@ -134,7 +139,7 @@ pub(crate) fn positive(text: &str) -> Result<i64, String> {
         "us" | "µs" | "μs" => 1_000,
         "ms" => 1_000_000,
         "s" => 1_000_000_000,
-        "m" | "min" => 60_000_000_000,
+        "m" | "min" => MINUTE_NS,
         "h" => 3_600_000_000_000,
         "" if number == "0" => 1,
         _ => return Err("a duration has a unit: 300us, 20ms, 1.5s, 2m or 1h".into()),
@@ -221,13 +226,21 @@ mod tests {
             ("03-01 23:00", "03-02 01:00", "02:00", Some("03-02 02:00")),
             ("03-01 13:00", "03-02 15:00", "14:00", None),
             ("03-01 15:00", "03-03 13:00", "14:00", Some("03-02 14:00")),
+            // The capture begins in that minute.
+            ("03-01 11:47:06", "03-03 09:00", "11:47", None),
+            (
+                "03-01 11:48:00",
+                "03-03 09:00",
+                "11:47",
+                Some("03-02 11:47"),
+            ),
         ] {
-            let [from_at, to_at] = [from, to].map(|t| at(&format!("2026-{t}:00")));
+            let [from_at, to_at] = [from, to].map(|t| at(&format!("2026-{t}")));
             let Ok(When::OfDay(given)) = when(time) else {
                 panic!("{time} is a time of day");
             };
             let found = on_its_day(given, (from_at, to_at), &zone);
-            let expected = is.map(|t| at(&format!("2026-{t}:00")));
+            let expected = is.map(|t| at(&format!("2026-{t}")));
             assert_eq!(found.ok(), expected, "{time} in {from} to {to}");
         }
         for text in ["14:00Z", "25:00", "14", "T14:00", "14:00+02:00"] {

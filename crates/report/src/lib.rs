@@ -88,7 +88,7 @@ pub use probe_text::{probe_interval, probe_text};
 pub use series::{Series, SeriesText};
 pub use sql::{sql_json, sql_rows, sql_sortable};
 pub use sql_text::{SqlStyle, sql_text};
-pub use startup::startup_json;
+pub use startup::{startup_json, startup_rows, startup_sortable};
 pub use startup_text::startup_text;
 pub use stat::{Intervals, StatText, stat_sort, stat_sortable};
 pub use table::packed::{CellKind, Cells, PackedCell, TypedColumn};
@@ -97,7 +97,9 @@ pub use table::{Column, Table};
 pub use text::{bytes, counted, grouped, moment, rate, reflowed, tight, wrap};
 pub use trace::{TraceBy, TraceStyle, trace_csv, trace_json, trace_sortable};
 pub use trace_text::trace_text;
-pub use whatif::{fit_json, fit_text, whatif_json, whatif_markdown, whatif_text};
+pub use whatif::{
+    fit_json, fit_text, whatif_json, whatif_markdown, whatif_rows, whatif_sortable, whatif_text,
+};
 
 #[cfg(test)]
 mod samples;

@@ -189,6 +189,13 @@ pub(crate) fn followed() -> analysis::sql::SqlResult {
     }))
 }
 
+/// A client that waited for one call.
+pub(crate) fn startup() -> analysis::startup::StartupResult {
+    let mut startup = analysis::startup::Startup::new(&[]);
+    startup.call(&call());
+    startup.finish(CaptureResult::default())
+}
+
 /// The same, with two packets of its first call.
 pub(crate) fn listed() -> analysis::sql::SqlResult {
     use analysis::packets::{CallPackets, ListedPacket, PacketList, Place, Way};

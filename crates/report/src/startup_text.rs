@@ -1,11 +1,12 @@
 //! What a client waited for, for people: the answer first, then sums, then the waits.
 
 use crate::harmless::harmless;
-use crate::startup::filter;
+use crate::startup::{self, filter};
 use crate::text::{Grid, counted, damage, moment, share, tight, wrap};
 use analysis::startup::{ClientStartup, StartupResult, Sum, WaitKind, Waited, reason};
 use jiff::tz::TimeZone;
 use model::format_duration;
+use std::cmp::Reverse;
 use std::io::{self, Write};
 
 /// Reasons in the first sentence, rows of a table, waits that are shown.
@@ -13,7 +14,7 @@ const SAID: usize = 7;
 const ROWS: usize = 12;
 const WAITS: usize = 12;
 
-/// Writes the page; with `all`, every wait in order of time.
+/// Writes the page; with `all`, all sums, and every wait in order of time.
 ///
 /// # Errors
 /// Those of `out`.
@@ -28,11 +29,11 @@ pub fn startup_text(
         Some(client) => {
             text.push_str(&answer(client, zone));
             text.push('\n');
-            text.push_str(&sums("reason", &client.reasons, client));
+            text.push_str(&sums("reason", &client.reasons, client, all));
             text.push('\n');
-            text.push_str(&sums("server", &client.servers, client));
+            text.push_str(&sums("server", &client.servers, client, all));
             text.push('\n');
-            text.push_str(&waits(client, all));
+            text.push_str(&waits(result, client, all));
         }
         None if result.asked.is_empty() => {
             text.push_str("No client was seen that waited for anything.\n");
@@ -113,14 +114,16 @@ fn answer(c: &ClientStartup, zone: &TimeZone) -> String {
     text
 }
 
-fn sums(by: &str, sums: &[Sum], c: &ClientStartup) -> String {
+fn sums(by: &str, sums: &[Sum], c: &ClientStartup, all: bool) -> String {
     let servers = by == "server";
     let mut head = vec![if servers { "server" } else { "waited for" }];
     head.extend(servers.then_some("waited for"));
     head.extend(["cost", "share", "waits"]);
     let mut rows: Vec<Vec<String>> = vec![head.into_iter().map(str::to_owned).collect()];
     let kept = sums.iter().filter(|s| !servers || s.server.is_some());
-    for s in kept.clone().take(ROWS) {
+    let count = kept.clone().count();
+    let listed = if all { count } else { ROWS };
+    for s in kept.take(listed) {
         let mut row = Vec::new();
         if let Some(end) = s.server {
             row.push(match end.port {
@@ -137,28 +140,31 @@ fn sums(by: &str, sums: &[Sum], c: &ClientStartup) -> String {
         rows.push(row);
     }
     let mut text = Grid::fitting(rows).text();
-    let left = kept.count().saturating_sub(ROWS);
+    let left = count.saturating_sub(listed);
     if left > 0 {
-        text.push_str(&format!("and {}\n", counted(left as u64, "more row")));
+        let more = counted(left as u64, "more row");
+        text.push_str(&format!("and {more} (--all shows them)\n"));
     }
     text
 }
 
-fn waits(c: &ClientStartup, all: bool) -> String {
-    let mut waits: Vec<&Waited> = c.waits.iter().collect();
-    let mut text = String::new();
-    if all {
-        text.push_str("Every wait, in order of time:\n");
-    } else {
-        waits.sort_by_key(|w| (std::cmp::Reverse(w.cost_ns), w.first));
+fn waits(result: &StartupResult, c: &ClientStartup, all: bool) -> String {
+    let mut waits: Vec<&Waited> = startup::rows(result).iter().map(|row| row.w).collect();
+    let order = &result.order;
+    let head = match &order.by {
+        Some(by) => format!("{} by {by}:\n", counted(waits.len() as u64, "wait")),
+        None if all => "Every wait, in order of time:\n".to_owned(),
+        None => {
+            waits = c.waits.iter().filter(|w| w.cost_ns > 0).collect();
+            waits.sort_by_key(|w| (Reverse(w.cost_ns), w.first));
+            waits.truncate(WAITS);
+            "The costliest waits (--all lists every one, in order of time):\n".to_owned()
+        }
+    };
+    if !all && order.top.is_none() {
         waits.truncate(WAITS);
-        waits.retain(|w| w.cost_ns > 0);
-        text.push_str("The costliest waits (--all lists every one, in order of time):\n");
     }
-    for w in waits {
-        text.push_str(&one(w, c));
-    }
-    text
+    waits.iter().fold(head, |text, w| text + &one(w, c))
 }
 
 fn one(w: &Waited, c: &ClientStartup) -> String {

@@ -12,11 +12,13 @@ use crate::packets::{self, Packets};
 use crate::page::{Page, on_page};
 use crate::series::Series;
 use crate::sql::Statements;
+use crate::startup::{self, Waits};
 use crate::stat::Intervals;
 use crate::table::rows::{Form, RowWriter, nested};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, people};
 use crate::text::Grid;
 use crate::trace::rows::{self, TraceEvents, TraceStatements};
+use crate::whatif::{self, Predictions};
 use crate::{CallRow, TraceStyle, calls, conns, diagnosis_csv, ops, samples, series, sql, stat};
 use analysis::findings::Owners;
 use analysis::hops::CallHop;
@@ -482,4 +484,35 @@ fn no_table_is_left_out() {
             "no rows of {table} here"
         );
     }
+}
+
+#[test]
+fn in_waits_of_a_startup() {
+    let mut result = samples::startup();
+    result.captures[0].files = vec![EVIL.into()];
+    let client = result.client.as_mut().expect("samples");
+    let wait = client.waits.first_mut().expect("samples");
+    wait.what = EVIL.into();
+    wait.ended_by = EVIL.into();
+    let rows = startup::rows(&result);
+    let listed = Columns {
+        theirs: &["what", "ended_by", "file"],
+        ours: &["kind", "ending", "server", "frames", "filter"],
+    };
+    check::<Waits>(&startup::columns(), &rows[0], &listed);
+}
+
+#[test]
+fn in_predictions() {
+    let mut profile = samples::profile();
+    for of in &mut profile.statements {
+        (of.statement, of.op) = (Some(statement()), Some(EVIL.into()));
+    }
+    let result = analysis::whatif::replay(&profile, analysis::whatif::Change::default());
+    let rows = whatif::rows(&result);
+    let listed = Columns {
+        theirs: &["sql", "op"],
+        ours: &["statement"],
+    };
+    check::<Predictions>(&whatif::columns(), &rows[0], &listed);
 }

@@ -1,69 +1,152 @@
-//! What would change, for programs: `slowside.whatif/1`, and for people.
+//! What would change, for programs, `slowside.whatif/1` and rows, and for people.
+
+mod fit;
+
+pub use fit::{fit_json, fit_text};
 
 use crate::harmless::harmless;
 use crate::markdown::{self, sections};
 use crate::page::prose;
-use crate::text::{Grid, counted, grouped, rate, tight, wrap};
+use crate::table::rows::{TakeRows, hand_over, json_list};
+use crate::table::{Column, ColumnKind, Table, columns, order, people};
+use crate::text::{Grid, counted, rate, wrap};
 use crate::value;
-use analysis::whatif::{Change, Fit, Point, Prediction, Terms, WhatIf};
+use analysis::whatif::{Change, Prediction, Terms, WhatIf};
 use model::format_duration;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{self, Write};
 
-/// Statements that a page shows.
+/// Statements that a page shows unless --top says how many.
 const ROWS: usize = 20;
 
-/// Writes `slowside.whatif/1`.
+/// The rows of `slowside whatif`.
+pub(crate) struct Predictions;
+
+impl Table for Predictions {
+    type Row<'a> = PredictionRow<'a>;
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct PredictionRow<'a> {
+    p: &'a Prediction,
+    /// Its place by time now, from 1.
+    rank: i64,
+}
+
+type C = Column<Predictions>;
+
+const NAMED: &[C] = &columns! {
+    "rank" Integer "place by time now, from 1" |r| r.rank => shown("#");
+    "statement" Text "hash of its normal form, 16 hexadecimal digits; null for calls without a statement"
+        |r| r.p.statement.as_ref().map(|s| format!("{:016x}", s.id)) => or_null;
+    "sql" Text "its normal form, without literals" |r| r.p.statement.as_ref().map(|s| &*s.normal) => or_null;
+    "op" Text "what the calls are, where they have no statement" |r| r.p.op.as_deref() => or_null;
+};
+
+const TERMS: &[C] = &columns! {
+    "round_trips" Count "round trips" |r, c| terms(r, c).round_trips;
+    "rtt_ns" Duration "a round trip" |r, c| terms(r, c).rtt_ns;
+    "transfer_ns" Duration "bytes passing" |r, c| terms(r, c).transfer.likely;
+    "service_ns" Duration "the server's time" |r, c| terms(r, c).service.likely;
+    "think_ns" Duration "the client's time between the calls of the statement" |r, c| terms(r, c).think.likely;
+    "elapsed_ns" Duration "all together" |r, c| terms(r, c).elapsed().likely;
+    "elapsed_min_ns" Duration "all together at least" |r, c| terms(r, c).elapsed().least;
+    "elapsed_max_ns" Duration "all together at most" |r, c| terms(r, c).elapsed().most;
+};
+
+/// For people before and after stand beside each other.
+const SEEN: [C; 8] = [
+    C::people("trips now", ColumnKind::Count, |r| {
+        r.p.now.round_trips.into()
+    }),
+    C::people("then", ColumnKind::Count, |r| r.p.then.round_trips.into()),
+    C::people("time now", ColumnKind::Duration, |r| {
+        r.p.now.elapsed().likely.into()
+    }),
+    C::people("then", ColumnKind::Duration, |r| {
+        r.p.then.elapsed().likely.into()
+    }),
+    C::people("RTT", ColumnKind::Duration, |r| r.p.then.rtt_ns.into()),
+    C::people("service", ColumnKind::Duration, |r| {
+        r.p.then.service.likely.into()
+    }),
+    C::people("transfer", ColumnKind::Duration, |r| {
+        r.p.then.transfer.likely.into()
+    }),
+    C::people("think", ColumnKind::Duration, |r| {
+        r.p.then.think.likely.into()
+    }),
+];
+
+const THEN: &str = "then";
+
+/// Those that a column is of: now or then.
+fn terms<'a>(row: &PredictionRow<'a>, column: &C) -> &'a Terms {
+    match column.within {
+        THEN => &row.p.then,
+        _ => &row.p.now,
+    }
+}
+
+pub(crate) fn columns() -> Vec<C> {
+    let of = |object| TERMS.iter().map(move |c| c.within(object));
+    let columns = NAMED.iter().copied().chain(of("now")).chain(of(THEN));
+    columns.chain(SEEN).collect()
+}
+
+/// The columns that statements can be sorted by.
+#[must_use]
+pub fn whatif_sortable() -> Vec<String> {
+    order::sortable(&columns())
+}
+
+/// The rows that are listed.
+pub(crate) fn rows(w: &WhatIf) -> Vec<PredictionRow<'_>> {
+    let rows = w.statements.iter().zip(1..);
+    let rows: Vec<_> = rows.map(|(p, rank)| PredictionRow { p, rank }).collect();
+    order::at(&rows, &order::places(&columns(), &rows, &w.order))
+}
+
+/// Hands over a row per statement.
+///
+/// # Errors
+/// Those of `to`.
+pub fn whatif_rows(w: &WhatIf, to: &mut dyn TakeRows) -> io::Result<()> {
+    hand_over(&columns(), &rows(w), to)
+}
+
+/// Writes `slowside.whatif/1`, a statement per line.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn whatif_json(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
-    let statements: Vec<Value> = w.statements.iter().map(statement_json).collect();
-    let value = json!({
-        "schema": "slowside.whatif/1",
-        "change": {
-            "rtt_ns": w.change.rtt_ns,
-            "fetch_size": w.change.fetch_size,
-            "rows": w.change.rows,
-            "sdu_bytes": w.change.sdu_bytes,
-            "bandwidth_bps": w.change.bandwidth_bps,
-            "server_factor": w.change.server_factor,
-        },
-        "now_ns": w.now_ns,
-        "then_ns": w.then.likely,
-        "then_min_ns": w.then.least,
-        "then_max_ns": w.then.most,
-        "think_between_ns": w.think_between_ns,
-        "measured_ns": w.measured_ns,
-        "model_error_ppm": w.error_ppm(),
-        "statements": statements,
-        "notes": value::texts(&w.notes),
+    let change = json!({
+        "rtt_ns": w.change.rtt_ns,
+        "fetch_size": w.change.fetch_size,
+        "rows": w.change.rows,
+        "sdu_bytes": w.change.sdu_bytes,
+        "bandwidth_bps": w.change.bandwidth_bps,
+        "server_factor": w.change.server_factor,
     });
-    crate::value::write(out, &value)?;
-    out.write_all(b"\n")
-}
-
-fn statement_json(p: &Prediction) -> Value {
-    let terms = |t: &Terms| {
-        let elapsed = t.elapsed();
-        json!({
-            "round_trips": t.round_trips,
-            "rtt_ns": t.rtt_ns,
-            "transfer_ns": t.transfer.likely,
-            "service_ns": t.service.likely,
-            "think_ns": t.think.likely,
-            "elapsed_ns": elapsed.likely,
-            "elapsed_min_ns": elapsed.least,
-            "elapsed_max_ns": elapsed.most,
-        })
-    };
-    json!({
-        "statement": p.statement.as_ref().map(|s| format!("{:016x}", s.id)),
-        "sql": p.statement.as_ref().map(|s| &*s.normal),
-        "op": p.op,
-        "now": terms(&p.now),
-        "then": terms(&p.then),
-    })
+    let of_all = [
+        ("change", change),
+        ("now_ns", w.now_ns.into()),
+        ("then_ns", w.then.likely.into()),
+        ("then_min_ns", w.then.least.into()),
+        ("then_max_ns", w.then.most.into()),
+        ("think_between_ns", w.think_between_ns.into()),
+        ("measured_ns", w.measured_ns.into()),
+        ("model_error_ppm", w.error_ppm().into()),
+        ("notes", value::texts(&w.notes).into()),
+    ];
+    out.write_all(b"{\"schema\":\"slowside.whatif/1\"")?;
+    for (name, of_it) in of_all {
+        write!(out, ",\"{name}\":")?;
+        value::write(out, &of_it)?;
+    }
+    out.write_all(b",\"statements\":")?;
+    json_list(&columns(), &rows(w), out)?;
+    out.write_all(b"}\n")
 }
 
 /// Writes the page.
@@ -75,7 +158,7 @@ pub fn whatif_text(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         return out.write_all(crate::sql_text::NOTHING.as_bytes());
     }
     let mut text = wrap("", 0, &answer(w));
-    let (rows, shown) = rows(w);
+    let (rows, shown) = shown(w);
     let mut lines = Grid::fitting(rows).lines().into_iter();
     text.push_str(&format!("\n{}\n", lines.next().unwrap_or_default()));
     for (line, p) in lines.zip(shown) {
@@ -104,7 +187,7 @@ pub fn whatif_markdown(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
         if w.statements.is_empty() {
             return markdown::sections([crate::sql_text::NOTHING.replace('\n', " ")]);
         }
-        let (mut rows, shown) = rows(w);
+        let (mut rows, shown) = shown(w);
         let last = rows.first().map_or(0, Vec::len);
         let texts = shown.iter().map(|p| markdown::code(&what(p), true));
         let texts = std::iter::once("statement".to_owned()).chain(texts);
@@ -126,39 +209,12 @@ pub fn whatif_markdown(w: &WhatIf, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-/// The numbers of those shown, under their headings.
-fn rows(w: &WhatIf) -> (Vec<Vec<String>>, &[Prediction]) {
-    let mut rows = vec![
-        [
-            "#",
-            "trips now",
-            "then",
-            "time now",
-            "then",
-            "RTT",
-            "service",
-            "transfer",
-            "think",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
-    ];
-    let shown = w.statements.get(..ROWS).unwrap_or(&w.statements);
-    rows.extend(shown.iter().enumerate().map(|(i, p)| {
-        let likely = |t: &Terms| tight(t.elapsed().likely);
-        vec![
-            (i + 1).to_string(),
-            grouped(p.now.round_trips),
-            grouped(p.then.round_trips),
-            likely(&p.now),
-            likely(&p.then),
-            tight(p.then.rtt_ns),
-            tight(p.then.service.likely),
-            tight(p.then.transfer.likely),
-            tight(p.then.think.likely),
-        ]
-    }));
-    (rows, shown)
+/// The numbers of those shown, under their headings, and what they are of.
+fn shown(w: &WhatIf) -> (Vec<Vec<String>>, Vec<&Prediction>) {
+    let mut rows = rows(w);
+    rows.truncate(w.order.top.unwrap_or(ROWS));
+    let cells = people::table(&people::shown(&columns(), &rows), &rows);
+    (cells, rows.iter().map(|row| row.p).collect())
 }
 
 fn what(p: &Prediction) -> String {
@@ -172,10 +228,20 @@ fn what(p: &Prediction) -> String {
 /// What stands behind the table.
 fn behind(w: &WhatIf) -> Vec<String> {
     let mut lines = Vec::new();
-    let more = w.statements.len().saturating_sub(ROWS);
+    let more = w
+        .statements
+        .len()
+        .saturating_sub(w.order.top.unwrap_or(ROWS));
     if more > 0 {
         let more = counted(more as u64, "further statement");
-        lines.push(format!("… and {more} with less time (--format json)"));
+        let own = if w.order.by.is_none() {
+            " with less time"
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "… and {more}{own} (--top lists as many as it says)"
+        ));
     }
     if w.think_between_ns > 0 {
         let between = format_duration(w.think_between_ns);
@@ -255,107 +321,63 @@ fn change(c: &Change) -> String {
     parts.join(" and ")
 }
 
-/// Writes what throughputs at several round trip times say of the service time, and what it would be
-/// at another.
-///
-/// # Errors
-/// Those of `out`.
-pub fn fit_text(
-    points: &[Point],
-    fit: Option<&Fit>,
-    rtt_ns: Option<i64>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let services: Vec<i64> = points.iter().map(Point::service_ns).collect();
-    let ends = services.iter().min().zip(services.iter().max());
-    let mut text = match ends {
-        Some((low, high)) if low == high => {
-            format!("The service takes {} a transaction", format_duration(*low))
-        }
-        Some((low, high)) => format!(
-            "The service takes {} to {} a transaction",
-            format_duration(*low),
-            format_duration(*high)
-        ),
-        None => String::new(),
-    };
-    text.push_str(", at one round trip each.");
-    if services.iter().any(|&ns| ns < 0) {
-        text.push_str(" Less than nothing: so many a second were not sent one after the other.");
-    }
-    text = wrap("", 0, &text);
-    if let Some(f) = fit {
-        text.push_str(&wrap(
-            "",
-            0,
-            &format!(
-                "Best line: {} of service and {:.2} round trips, at most {:.1} % beside a measured \
-                 throughput.",
-                format_duration(f.service_ns),
-                f.trips,
-                f.worst_error * 100.0
-            ),
-        ));
-    } else if points.len() > 1 {
-        text.push_str("No straight line fits: something else than the path differs.\n");
-    }
-    let mut rows = vec![
-        ["RTT", "measured/s", "service", "model/s"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    let model = |rtt| match fit {
-        Some(f) => format!("{:.0}", Point::at(f.service_ns, f.trips, rtt)),
-        None => "-".to_owned(),
-    };
-    rows.extend(points.iter().map(|p| {
-        vec![
-            tight(p.rtt_ns),
-            format!("{:.0}", p.throughput),
-            tight(p.service_ns()),
-            model(p.rtt_ns),
-        ]
-    }));
-    if let Some(rtt) = rtt_ns {
-        rows.push(vec![tight(rtt), "-".into(), "-".into(), model(rtt)]);
-    }
-    text.push('\n');
-    text.push_str(&Grid::fitting(rows).text());
-    text.push_str("\nModel: throughput = 1 / (service + round trips × RTT)\n");
-    out.write_all(text.as_bytes())
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+    use crate::table::schema;
+    use analysis::results::Order;
+    use expect_test::expect;
 
-/// Writes the same as JSON, `slowside.fit/1`.
-///
-/// # Errors
-/// Those of `out`.
-pub fn fit_json(
-    points: &[Point],
-    fit: Option<&Fit>,
-    rtt_ns: Option<i64>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let model = |rtt| fit.map(|f| Point::at(f.service_ns, f.trips, rtt));
-    let measured: Vec<Value> = points
-        .iter()
-        .map(|p| {
-            json!({
-                "throughput_per_second": p.throughput,
-                "rtt_ns": p.rtt_ns,
-                "service_ns": p.service_ns(),
-                "model_per_second": model(p.rtt_ns),
-            })
-        })
-        .collect();
-    let value = json!({
-        "schema": "slowside.fit/1",
-        "points": measured,
-        "service_ns": fit.map(|f| f.service_ns),
-        "round_trips": fit.map(|f| f.trips),
-        "worst_error_ppm": fit.map(|f| (f.worst_error * 1e6) as i64),
-        "rtt_ns": rtt_ns,
-        "predicted_per_second": rtt_ns.and_then(model),
-    });
-    crate::value::write(out, &value)?;
-    out.write_all(b"\n")
+    /// The sample's two statements, the path ten times as long.
+    fn replayed(by: Option<&str>, top: Option<usize>) -> WhatIf {
+        let change = Change {
+            rtt_ns: Some(40_000_000),
+            ..Change::default()
+        };
+        let by = by.map(str::to_owned);
+        WhatIf {
+            order: Order { by, top },
+            ..analysis::whatif::replay(&samples::profile(), change)
+        }
+    }
+
+    #[test]
+    fn the_schema_describes_the_columns() {
+        let place = "/properties/statements/items";
+        schema::assert_described("slowside.whatif.1", place, &columns());
+    }
+
+    #[test]
+    fn statements_are_listed_as_they_are_asked_for() {
+        let csv = |by, top| {
+            let w = replayed(by, top);
+            let text = samples::written(|out| whatif_rows(&w, &mut samples::Csv(out)));
+            let rows = text.lines().skip(1);
+            rows.map(|row| row.split(',').next().unwrap_or_default().to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(csv(None, None), ["1", "2"]);
+        assert_eq!(csv(Some("op"), None), ["2", "1"]);
+        assert_eq!(csv(Some("then_elapsed"), Some(1)), ["1"]);
+    }
+
+    #[test]
+    fn a_page_says_what_it_does_not_list() {
+        let page = samples::written(|out| whatif_text(&replayed(None, Some(1)), out));
+        expect![[r#"
+            With a round trip of 40.0 ms: 89.0 ms become 197 ms, 2.2 times as slow.
+
+            #  trips now  then  time now   then     RTT  service  transfer   think
+            1          2     2    59.0ms  131ms  40.0ms   40.0ms    10.0ms  1.00ms
+               select * from t where name = ?
+            … and 1 further statement with less time (--top lists as many as it says)
+            between statements: 1.00 ms of thinking, now and then
+
+            Model: round trips × RTT + transfer + service + think, for each statement; RTT
+            to think are the terms then.
+            Replayed on the measured run it gives 89.0 ms for 89.0 ms (+0.0 %).
+        "#]]
+        .assert_eq(&page);
+    }
 }

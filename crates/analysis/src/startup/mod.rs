@@ -24,7 +24,7 @@ mod wait;
 pub(crate) use wait::is_of_startup;
 pub use wait::{Ending, WaitKind, reason};
 
-use crate::results::CaptureResult;
+use crate::results::{CaptureResult, Order};
 use crate::text::Text;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -127,6 +127,8 @@ pub struct StartupResult {
     pub asked: Vec<IpAddr>,
     /// Others, and how long each waited.
     pub others: Vec<(IpAddr, i64)>,
+    /// In which waits are listed, and how many of them.
+    pub order: Order,
 }
 
 /// Whose call it is. Who asks for an address has none yet, but the one that it gets, or asks for.
@@ -244,6 +246,7 @@ impl Startup {
                 .filter(|c| c.waited_ns() > 0)
                 .filter_map(|c| Some((*c.addresses.first()?, c.waited_ns())))
                 .collect(),
+            order: Order::default(),
         }
     }
 

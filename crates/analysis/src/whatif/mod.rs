@@ -25,7 +25,7 @@ mod fit;
 
 pub use fit::{Fit, Point, fit};
 
-use crate::results::Vantage;
+use crate::results::{Order, Vantage};
 use crate::sql::{SqlResult, StatementResult};
 use crate::text::{Text, Value, text};
 use model::Statement;
@@ -290,6 +290,8 @@ pub struct WhatIf {
     /// How many there are.
     pub sessions: u64,
     pub notes: Vec<Text>,
+    /// In which statements are listed, and how many of them.
+    pub order: Order,
 }
 
 impl WhatIf {
@@ -381,6 +383,7 @@ pub fn replay(profile: &SqlResult, change: Change) -> WhatIf {
         measured_ns: lasted.fold(0, i64::saturating_add),
         statements,
         notes,
+        order: Order::default(),
     }
 }
 

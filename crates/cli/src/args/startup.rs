@@ -1,7 +1,7 @@
 //! `startup`: whose start, and until when.
 
 use super::reading::Common;
-use super::value::AnswerFormat;
+use super::value::{Output, Sorted, TableFormat};
 use crate::moment::{self, When};
 use clap::Args;
 use std::net::IpAddr;
@@ -11,12 +11,14 @@ use std::path::PathBuf;
 ///
 /// Names (DNS, mDNS, LLMNR, NetBIOS), hardware addresses, broadcasts, connections, logons, files: each
 /// wait with what ended it. The time between a client's first packet and its last is divided among
-/// them; what overlaps is charged once, to the wait that began last.
+/// them; what overlaps is charged once, to the wait that began last. With --top alone those that cost
+/// most are listed.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   slowside startup login.pcap --client 10.0.0.17
-  slowside startup office.pcap --client 10.0.0.17 --from 95s --to 130s --all")]
+  slowside startup office.pcap --client 10.0.0.17 --from 95s --to 130s --all
+  slowside startup login.pcap --sort elapsed --top 5")]
 pub(crate) struct Startup {
     /// Files of one capture, or a directory; `-` for standard input
     #[arg(value_name = "CAPTURE", required = true)]
@@ -29,11 +31,17 @@ pub(crate) struct Startup {
     #[arg(long, value_name = "ADDR", value_delimiter = ',')]
     pub(crate) client: Vec<IpAddr>,
 
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(crate) format: AnswerFormat,
+    /// How to write the answer; as rows, a wait each
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
 
-    /// List all waits, in order of time, not only the costliest (text)
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
+
+    /// List all sums, and all waits in order of time, not only the costliest (text)
     #[arg(long)]
     pub(crate) all: bool,
 

@@ -1,7 +1,7 @@
 //! `whatif`: what is to change, and from where on.
 
 use super::reading::{Common, Inputs};
-use super::value::{AnswerFormat, bandwidth};
+use super::value::{Output, Sorted, TableFormat, bandwidth};
 use crate::moment::{self, When};
 use analysis::whatif::Point;
 use clap::Args;
@@ -15,6 +15,7 @@ use clap::Args;
 #[command(after_long_help = "\
 Examples:
   slowside whatif client.pcap server.pcap --fetch-size 500 --rtt 0.5ms
+  slowside whatif client.pcap --rtt 2ms --sort then_elapsed --top 5
   slowside whatif --from '2356@0.021ms,1567@0.161ms,854@0.685ms' --rtt 2ms")]
 #[command(mut_group("input", |g| g.required(false)))]
 #[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server", "start"])))]
@@ -46,9 +47,15 @@ pub(crate) struct WhatIf {
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub(crate) server_factor: Option<f64>,
 
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t = AnswerFormat::Text)]
-    pub(crate) format: AnswerFormat,
+    /// How to write the answer; as rows, a statement each
+    #[arg(long, value_enum, default_value_t = TableFormat::Text)]
+    pub(crate) format: TableFormat,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+
+    #[command(flatten)]
+    pub(crate) sorted: Sorted,
 
     /// Leave out calls that start earlier (TIME); or fit throughputs: PER_SECOND@RTT,…
     #[arg(id = "start", long = "from", value_name = "TIME|PAIRS", value_parser = start)]

@@ -24,6 +24,8 @@ const LINES: &[(&str, &str)] = &[
     ("sql D --by user,statement", "slowside.sql/1"),
     ("sql D --show-literals", "slowside.sql/1"),
     ("stat C --interval 100ms", "slowside.stat/1"),
+    ("startup C", "slowside.startup/1"),
+    ("whatif D --rtt 5ms", "slowside.whatif/1"),
 ];
 
 fn words(line: &str, more: &[&str]) -> Vec<String> {

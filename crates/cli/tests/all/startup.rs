@@ -70,6 +70,23 @@ fn every_nanosecond_is_charged_once() {
 }
 
 #[test]
+fn waits_are_listed_as_they_are_asked_for() {
+    let costs = |more: &[&str]| -> Vec<i64> {
+        let answer = parsed(&recorded(&[&["--format", "json"], more].concat()));
+        let waits = answer["client"]["waits"].as_array().expect("waits").clone();
+        waits.iter().filter_map(|w| w["cost_ns"].as_i64()).collect()
+    };
+    let all = costs(&[]);
+    let mut most = all.clone();
+    most.sort_by_key(|&cost| std::cmp::Reverse(cost));
+    assert_ne!(all, most);
+    assert_eq!(costs(&["--sort", "cost"]), most);
+    assert_eq!(costs(&["--top", "3"]), most[..3]);
+    let page = recorded(&["--sort", "elapsed", "--top", "3"]);
+    assert!(page.contains("\n3 waits by elapsed:\n"), "{page}");
+}
+
+#[test]
 fn what_each_wait_was_for_and_what_ended_it_is_said() {
     let answer = parsed(&recorded(&["--format", "json"]));
     let waits = answer["client"]["waits"].as_array().expect("waits");

@@ -361,7 +361,7 @@ mod tests {
     /// `UPDATE_EXPECT=1 cargo test -p report` writes the list anew.
     #[test]
     fn types_are_listed() {
-        use crate::{calls, conns, followed, ops, packets, series, sql, stat};
+        use crate::{calls, conns, followed, ops, packets, series, sql, startup, stat, whatif};
         let ops_by = [
             "op",
             "step",
@@ -383,6 +383,8 @@ mod tests {
             listed("slowside.followed/1", followed::COLUMNS),
             listed("slowside.packets/1", packets::COLUMNS),
             listed("slowside.stat/1", stat::COLUMNS),
+            listed("slowside.startup/1", &startup::columns()),
+            listed("slowside.whatif/1", &whatif::columns()),
         ];
         let list = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/columns.tsv");
         let (before, now) = (std::fs::read_to_string(list).unwrap(), text.concat());
