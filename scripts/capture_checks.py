@@ -35,7 +35,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 WORK = pathlib.Path("/run/checks")
 SERVER, PORT = "10.98.0.1", 5000
 # What the server takes for an answer, and its clock is ahead elsewhere.
-SERVICE, AHEAD = 0.03, 3
+SERVICE, SLOW, AHEAD = 0.03, 0.4, 3
 NEEDED = {
     "sshd": "openssh-server",
     "ssh": "openssh-client",
@@ -128,6 +128,7 @@ def hosts() -> dict[str, subprocess.Popen]:
         "bare": sshd("server", 2201, str(bare)),
         "late": sshd("server", 2202, f"{late}:{usual}"),
         "leaving": sshd("server", 2203),
+        "having": sshd("client", 2204, f"{pathlib.Path(SLOWSIDE).parent}:{usual}"),
     }
     names = {
         "client": ("10.99.0.2", 22, "root"),
@@ -138,6 +139,7 @@ def hosts() -> dict[str, subprocess.Popen]:
         "bare": ("10.99.0.3", 2201, "root"),
         "late": ("10.99.0.3", 2202, "root"),
         "leaving": ("10.99.0.3", 2203, "root"),
+        "having": ("10.99.0.2", 2204, "root"),
     }
     (WORK / "config").write_text(
         f"UserKnownHostsFile {WORK}/known\nGlobalKnownHostsFile /dev/null\nStrictHostKeyChecking accept-new\n"
@@ -148,23 +150,23 @@ def hosts() -> dict[str, subprocess.Popen]:
 
 
 def serve() -> None:
-    """Answers each request of 100 bytes with 500, after SERVICE seconds."""
+    """Answers each request of 100 bytes with 500, after SERVICE seconds, or after SLOW if it says so."""
     listener = socket.create_server((SERVER, PORT), backlog=16)
 
     def one(peer: socket.socket) -> None:
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        while peer.recv(100):
-            time.sleep(SERVICE)
+        while asked := peer.recv(100):
+            time.sleep(SLOW if asked[:1] == b"s" else SERVICE)
             peer.sendall(b"a" * 500)
 
     while True:
         threading.Thread(target=one, args=(listener.accept()[0],), daemon=True).start()
 
 
-def ask() -> None:
+def ask(letter: bytes = b"q", times: int = 1 << 62) -> None:
     with socket.create_connection((SERVER, PORT)) as peer:
-        while True:
-            peer.sendall(b"q" * 100)
+        for _ in range(times):
+            peer.sendall(letter * 100)
             if not peer.recv(500, socket.MSG_WAITALL):
                 return
             time.sleep(0.005)
@@ -257,7 +259,8 @@ def capturing(space: str) -> list[int]:
 
 def below(pid: int) -> list[int]:
     try:
-        children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        # A child is its thread's.
+        children = " ".join(task.read_text() for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children")).split()
     except OSError:
         return []
     return [p for child in map(int, children) for p in [child, *below(child)]]
@@ -475,6 +478,63 @@ def interrupted() -> None:
     run.end(0).is_whole(15)
 
 
+def found(look) -> int:
+    """The first of what there is, as soon as there is one."""
+    end = time.monotonic() + 20
+    while not (there := look()):
+        assert time.monotonic() < end, processes("desk")
+        time.sleep(0.05)
+    return there[0]
+
+
+def slowly() -> None:
+    inside("client", sys.executable, os.path.abspath(__file__), "--ask-slowly").wait()
+
+
+def holds_it(run: Run, watched: str) -> None:
+    """Both captures have the slow calls, and not all that passed since they began."""
+    manifest = run.manifest()
+    assert manifest["when"]["side"] == watched and manifest["when"]["crossed"]["when"] == "max > 200ms", manifest["when"]
+    for end in manifest["ends"]:
+        assert end["ended"] == "asked" and 3 <= end["lasted_ns"] / 1e9 <= 12, end
+        assert end["packets"]["captured"] > 50 and end["samples"], end
+        longest = subprocess.run([SLOWSIDE, "calls", "--quiet", end["capture"]["file"], "--top", "1", "--columns", "response_time_ns",
+                                  "--format", "csv"], cwd=run.folder, capture_output=True, text=True, check=True).stdout
+        assert int(longest.split()[1]) >= SLOW * 1e9, longest
+
+
+def waiting() -> None:
+    """Rings at both ends, which are fetched when something becomes true of what passes; a watcher that is cut off is begun again."""
+    run = Run("waiting", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--when", "max > 200ms",
+              "--before", "2s", "--after", "1s")
+    run.heard("both ends capture, until max > 200ms")
+    os.kill(found(lambda: [pid for pid in below(run.process.pid) if "tcpdump -U" in processes("desk").get(pid, "")]), signal.SIGKILL)
+    # Rings go round meanwhile.
+    time.sleep(8)
+    slowly()
+    run.heard("`max > 200ms` is true of tcp")
+    holds_it(run.end(0), "client")
+
+
+def watching() -> None:
+    """A host that has slowside looks by itself."""
+    run = Run("watching", "--client", "having", "--server", f"server:{PORT}", "--server-address", SERVER, "--when", "max > 200ms",
+              "--before", "2s", "--after", "1s")
+    run.heard("both ends capture, until")
+    found(lambda: [pid for pid, line in processes("client").items() if "slowside live -i data0" in line])
+    time.sleep(2)
+    slowly()
+    holds_it(run.end(0), "client")
+
+
+def never() -> None:
+    """What does not become true fetches nothing and leaves nothing."""
+    run = Run("never", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--when", "max > 30s",
+              "--watch", "server", "--before", "1s", "--after", "1s", "--for", "4s").end(2)
+    run.says("did not become true within 4 s; nothing was fetched")
+    assert not run.folder.exists()
+
+
 def fleet() -> None:
     """Ansible's role: check mode captures nothing; then each client has its folder and a verdict, and a second run changes nothing."""
     (WORK / "inventory").write_text("[clients]\nclient\ninside\n")
@@ -504,7 +564,7 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
-LONGEST_FIRST = (fleet, gone, rights, cut, disk, whole, nat, between, clients, anonymised, interrupted, local, clock, containers, dry)
+LONGEST_FIRST = (fleet, gone, waiting, watching, rights, cut, disk, whole, nat, between, clients, anonymised, interrupted, local, clock, containers, never, dry)
 
 
 def checks() -> int:
@@ -556,6 +616,8 @@ def main() -> int:
         serve()
     if sys.argv[1:] == ["--ask"]:
         ask()
+    if sys.argv[1:] == ["--ask-slowly"]:
+        return ask(b"s", 3) or 0
     if len(sys.argv) > 2 and sys.argv[1] == "--inside":
         SLOWSIDE = sys.argv[2]
         private(["/run", "/var/tmp", "/tmp"])

@@ -32,6 +32,8 @@ pub(crate) struct Facts {
     pub(crate) host: String,
     pub(crate) user: String,
     pub(crate) tools: BTreeSet<String>,
+    /// Its version, where slowside itself is there.
+    pub(crate) slowside: Option<String>,
     pub(crate) addresses: Vec<IpAddr>,
     /// Its own address, as ssh came to it.
     pub(crate) ssh: Option<IpAddr>,
@@ -92,6 +94,7 @@ impl Facts {
             host: String::new(),
             user: String::new(),
             tools: BTreeSet::new(),
+            slowside: None,
             addresses: Vec::new(),
             ssh: None,
             resolved: BTreeMap::new(),
@@ -104,6 +107,7 @@ impl Facts {
                 "tool" => {
                     facts.tools.insert(shown(value));
                 }
+                "slowside" => facts.slowside = Some(shown(value)),
                 "address" if facts.addresses.len() < MOST => {
                     facts.addresses.extend(value.parse::<IpAddr>())
                 }

@@ -24,10 +24,10 @@ pub use manifest::Manifest;
 pub use place::{End, Place};
 pub use plan::{
     Asked, BETWEEN_MOST, CLIENTS_MOST, EndPlan, GRACE_S, KEEP_S, Note, Plan, Problem,
-    RESERVE_BYTES, Side, Tool,
+    RESERVE_BYTES, Side, Tool, Watches, When,
 };
 pub use quote::line as command_line;
-pub use run::{Collected, EndResult, Ended, Fetched};
+pub use run::{Collected, Crossed, EndResult, Ended, Fetched};
 
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -50,6 +50,11 @@ pub enum Event {
         ends_within_s: u64,
     },
     Again(Side, String),
+    /// What was waited for has happened: what `live` says of it. Captures go on for so long.
+    Crossed {
+        what: Crossed,
+        after_s: u64,
+    },
     Fetching,
     /// A file of it.
     Fetched(Side),
@@ -70,6 +75,11 @@ pub enum Error {
     Missing(Vec<Problem>),
     #[error("stopped before anything was captured")]
     Stopped,
+    #[error("it did not become true within {0} s; nothing was fetched, and nothing is left there")]
+    Never(u64),
+    /// Whoever looks for what is waited for cannot.
+    #[error("{}; nothing was fetched, and nothing is left there", .0)]
+    Blind(Problem),
     #[error("the system gives no thread: {0}")]
     Thread(std::io::Error),
 }

@@ -2,9 +2,9 @@
 
 use crate::clock::Offset;
 use crate::counts::Counts;
-use crate::plan::{EndPlan, Plan};
+use crate::plan::{EndPlan, Plan, When};
 use crate::quote;
-use crate::run::{Collected, EndResult, Fetched};
+use crate::run::{Collected, Crossed, EndResult, Fetched};
 use serde::Serialize;
 
 #[derive(Serialize, Debug)]
@@ -16,12 +16,45 @@ pub struct Manifest {
     port: u16,
     for_ns: i64,
     max_bytes: u64,
+    /// What was waited for, if anything was.
+    when: Option<Waited>,
     /// The server's clock minus the client's.
     clock: Option<Clock>,
     ends: Vec<End>,
     notes: Vec<String>,
     /// What diagnoses it again, in its folder.
     diagnose: Vec<String>,
+}
+
+#[derive(Serialize, Debug)]
+struct Waited {
+    /// Where it was looked for.
+    side: &'static str,
+    before_ns: u64,
+    after_ns: u64,
+    crossed: Option<Happened>,
+}
+
+#[derive(Serialize, Debug)]
+struct Happened {
+    /// By the clock of the host that asked.
+    at_ns: i64,
+    when: String,
+    of: String,
+}
+
+fn waited(when: &When, crossed: Option<&Crossed>) -> Waited {
+    let ns = |seconds: u64| seconds.saturating_mul(1_000_000_000);
+    Waited {
+        side: when.side.name(),
+        before_ns: ns(when.before_s),
+        after_ns: ns(when.after_s),
+        crossed: crossed.map(|c| Happened {
+            at_ns: c.at_ns,
+            when: c.when.clone(),
+            of: c.of.clone(),
+        }),
+    }
 }
 
 #[derive(Serialize, Debug)]
@@ -107,6 +140,10 @@ impl Manifest {
             port: plan.port,
             for_ns: i64::try_from(plan.seconds.saturating_mul(1_000_000_000)).unwrap_or(i64::MAX),
             max_bytes: plan.max_bytes,
+            when: plan
+                .when
+                .as_ref()
+                .map(|when| waited(when, collected.crossed.as_ref())),
             clock,
             ends: ends.collect(),
             notes: plan.notes.iter().map(ToString::to_string).collect(),

@@ -3,6 +3,7 @@
 
 mod missing;
 mod note;
+mod when;
 mod who;
 
 use crate::clock::Offset;
@@ -13,6 +14,7 @@ use missing::missing;
 pub use note::Note;
 use std::fmt;
 use std::net::IpAddr;
+pub use when::{Watches, When};
 use who::is_translated;
 pub(crate) use who::{client_address, port, server_address};
 
@@ -108,7 +110,9 @@ pub struct Asked {
     pub further: Vec<Place>,
     /// Hosts between both, [`BETWEEN_MOST`] at most.
     pub between: Vec<Place>,
+    /// How long, or at most, until what is waited for happens.
     pub seconds: u64,
+    pub when: Option<When>,
     /// The most that each end's capture may have.
     pub max_bytes: u64,
     pub snaplen: Option<u32>,
@@ -246,6 +250,7 @@ pub struct EndPlan {
     pub through: (&'static str, &'static str),
     pub clock: Option<Offset>,
     pub is_root: bool,
+    pub watches: Watches,
 }
 
 /// What is done.
@@ -253,6 +258,7 @@ pub struct EndPlan {
 pub struct Plan {
     pub port: u16,
     pub seconds: u64,
+    pub when: Option<When>,
     pub max_bytes: u64,
     pub ends: Vec<EndPlan>,
     pub notes: Vec<Note>,
@@ -368,6 +374,7 @@ pub(crate) fn plan(
         true => Ok(Plan {
             port,
             seconds: asked.seconds,
+            when: asked.when.clone(),
             max_bytes: asked.max_bytes,
             ends: plans,
             notes,
@@ -453,6 +460,7 @@ fn end_plan(
         through: through(&end.facts),
         clock: end.clock,
         is_root: path.is_root,
+        watches: Watches::of(&end.facts),
     })
 }
 
@@ -501,27 +509,48 @@ fn through(facts: &Facts) -> (&'static str, &'static str) {
 }
 
 impl EndPlan {
-    /// What the host runs by itself, in a folder of its own there.
-    pub(crate) fn runner(&self, plan: &Plan, folder: &str) -> String {
-        let body = format!("{}{}", facts::COMMON, include_str!("scripts/runner.sh"));
+    /// What the host runs by itself, in a folder of its own there: `run.sh`, and what that needs.
+    pub(crate) fn runners(&self, plan: &Plan, folder: &str) -> Vec<(&'static str, String)> {
+        let common = concat!(
+            include_str!("scripts/common.sh"),
+            include_str!("scripts/bounds.sh")
+        );
         let output = match self.tool {
             Tool::Tcpdump => "capture.pcap",
             Tool::Snoop => "/dev/null",
         };
-        quote::script(
-            &[
-                ("folder", folder),
-                ("seconds", &(plan.seconds + GRACE_S).to_string()),
-                ("max_kb", &(plan.max_bytes / 1_024).to_string()),
-                ("reserve_kb", &(RESERVE_BYTES / 1_024).to_string()),
-                ("keep_s", &KEEP_S.to_string()),
-                ("capture", &quote::line(&self.capture)),
-                ("output", output),
-                ("port", &plan.port.to_string()),
-                ("interface", &self.interface),
-            ],
-            &body,
-        )
+        let over = plan.seconds + GRACE_S;
+        let ring_s = plan.when.as_ref().map(When::ring_s);
+        // Of a ring, the older of two lasts twice as long as is kept.
+        let seconds = ring_s.map_or(over, |ring| 2 * ring + GRACE_S).to_string();
+        let one = [
+            ("folder", folder),
+            ("seconds", &seconds),
+            ("max_kb", &(plan.max_bytes / 1_024).to_string()),
+            ("reserve_kb", &(RESERVE_BYTES / 1_024).to_string()),
+            ("keep_s", &KEEP_S.to_string()),
+            ("capture", &quote::line(&self.capture)),
+            ("output", output),
+            ("port", &plan.port.to_string()),
+            ("interface", &self.interface),
+        ];
+        let runner = include_str!("scripts/runner.sh");
+        let Some(ring_s) = ring_s else {
+            return vec![("run.sh", quote::script(&one, &format!("{common}{runner}")))];
+        };
+        let ring = [
+            ("folder", folder),
+            ("seconds", &over.to_string()),
+            ("ring_s", &ring_s.to_string()),
+            ("max_kb", &(plan.max_bytes / 1_024).to_string()),
+            ("keep_s", &KEEP_S.to_string()),
+        ];
+        let one = quote::script(&one, &format!("folder=$1\n{common}{runner}"));
+        let ring = quote::script(
+            &ring,
+            &format!("{common}{}", include_str!("scripts/ring.sh")),
+        );
+        vec![("one.sh", one), ("run.sh", ring)]
     }
 }
 

@@ -1,8 +1,10 @@
 //! A plan, into files of both ends: a folder of its own on each host, captures begun at the same time, watched, ended,
 //! fetched, and all of it removed, whatever happens in between.
 //!
-//! What runs on a host ends and removes itself ([`runner.sh`](EndPlan)); so whoever is cut off loses nothing but what he
+//! What runs on a host ends and removes itself ([`EndPlan::runners`]); so whoever is cut off loses nothing but what he
 //! cannot fetch.
+
+mod watcher;
 
 use crate::clock::{self, Offset};
 use crate::counts::Counts;
@@ -19,6 +21,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
+pub use watcher::Crossed;
+use watcher::Watcher;
 
 /// How long what is asked of a host may take.
 const SOON: Duration = Duration::from_secs(60);
@@ -105,6 +109,8 @@ pub struct EndResult {
 pub struct Collected {
     pub started_ns: i64,
     pub ended_ns: i64,
+    /// What was waited for, once it happened.
+    pub crossed: Option<Crossed>,
     pub ends: Vec<EndResult>,
 }
 
@@ -166,10 +172,15 @@ impl Ready {
         tell(Event::Started);
         // When one end has ended, more of the other is of no use.
         let enough = AtomicBool::new(false);
-        everywhere(hosts, tell, |host, events| {
-            watch(host, plan.seconds, stop, &enough, events)
+        let watched = everywhere(hosts, tell, |host, events| {
+            watch(host, plan, stop, &enough, events)
         })?;
         let ended_ns = clock::now_ns();
+        let crossed = watched.into_iter().collect::<Result<Vec<_>, _>>();
+        let crossed = crossed.map_err(Error::Blind)?.into_iter().flatten().next();
+        if plan.when.is_some() && crossed.is_none() && !stop.load(Ordering::Relaxed) {
+            return Err(Error::Never(plan.seconds));
+        }
         tell(Event::Fetching);
         let ends = everywhere(hosts, tell, |host, events| {
             fetched(host, plan, output, events)
@@ -177,6 +188,7 @@ impl Ready {
         Ok(Collected {
             started_ns,
             ended_ns,
+            crossed,
             ends,
         })
     }
@@ -242,9 +254,11 @@ fn prepare(host: &mut Host, plan: &Plan) -> Result<(), Failure> {
         return Err(refused("mktemp says no folder of that name"));
     }
     host.folder = Some(folder.to_owned());
-    let runner = end.runner(plan, folder);
-    host.reach
-        .put(runner.as_bytes(), &format!("{folder}/run.sh"), SOON)
+    for (name, runner) in end.runners(plan, folder) {
+        let path = format!("{folder}/{name}");
+        host.reach.put(runner.as_bytes(), &path, SOON)?;
+    }
+    Ok(())
 }
 
 fn start(host: &mut Host) -> Result<(), Failure> {
@@ -257,22 +271,45 @@ fn start(host: &mut Host) -> Result<(), Failure> {
     }
 }
 
-/// Until its time is over, it ended by itself, or somebody has enough of it. A connection that is lost is tried again.
+/// Until its time is over, it ended by itself, what is waited for has happened here, or somebody has enough of it. A
+/// connection that is lost is tried again.
 fn watch(
     host: &mut Host,
-    seconds: u64,
+    plan: &Plan,
     stop: &AtomicBool,
     enough: &AtomicBool,
     events: &Sender<Event>,
-) {
+) -> Result<Option<Crossed>, Problem> {
     let begun = Instant::now();
-    let over = Duration::from_secs(seconds);
+    let mut over = Duration::from_secs(plan.seconds);
     let state = format!("state {}", host.folder.as_deref().unwrap_or_default());
     let (mut lost, mut next) = (false, begun);
+    let mut watcher = Watcher::of(host, plan);
+    let mut crossed = None;
     loop {
-        if stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed) || begun.elapsed() >= over
-        {
-            return;
+        let is_over = begun.elapsed() >= over;
+        if stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed) || is_over {
+            // Of all the others nobody watches.
+            if crossed.is_some() {
+                enough.store(true, Ordering::Relaxed);
+            }
+            return Ok(crossed);
+        }
+        if let Some((watching, when)) = watcher.as_mut().zip(plan.when.as_ref()) {
+            match watching.look(host) {
+                Ok(None) => {}
+                Ok(Some(what)) => {
+                    watcher = None;
+                    over = begun.elapsed() + Duration::from_secs(when.after_s);
+                    let after_s = when.after_s;
+                    crossed = Some(what.clone());
+                    let _ = events.send(Event::Crossed { what, after_s });
+                }
+                Err(why) => {
+                    enough.store(true, Ordering::Relaxed);
+                    return Err(why);
+                }
+            }
         }
         if Instant::now() < next {
             thread::sleep(Duration::from_millis(50));
@@ -284,20 +321,7 @@ fn watch(
                 if std::mem::take(&mut lost) {
                     let _ = events.send(Event::Again(host.side, host.place.clone()));
                 }
-                let mut words = said.split(' ');
-                let is_over = words.next() == Some("ended");
-                let mut number = || {
-                    words
-                        .next()
-                        .and_then(|w| w.parse::<u64>().ok())
-                        .unwrap_or(0)
-                };
-                let _ = events.send(Event::Progress {
-                    side: host.side,
-                    seconds: number(),
-                    bytes: number().saturating_mul(1_024),
-                });
-                if is_over {
+                if progress(host.side, &said, events) {
                     enough.store(true, Ordering::Relaxed);
                 }
             }
@@ -313,6 +337,22 @@ fn watch(
             }
         }
     }
+}
+
+/// Tells how far a capture is, by its host's line, and gives whether it is over.
+fn progress(side: Side, said: &str, events: &Sender<Event>) -> bool {
+    let mut words = said.split(' ');
+    let is_over = words.next() == Some("ended");
+    let mut number = || {
+        let word = words.next().and_then(|w| w.parse::<u64>().ok());
+        word.unwrap_or(0)
+    };
+    let _ = events.send(Event::Progress {
+        side,
+        seconds: number(),
+        bytes: number().saturating_mul(1_024),
+    });
+    is_over
 }
 
 /// Ends it, and brings home what it has.

@@ -2,8 +2,9 @@
 
 use super::reading::secret;
 use crate::moment;
+use analysis::filter::LiveFilter;
 use clap::Args;
-use collect::End;
+use collect::{End, Side};
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -31,6 +32,7 @@ Examples:
   slowside capture --client app1 --server array:2049 --also firewall
   slowside capture --client app1 --client app2 --server array:2049
   slowside capture --client app1 --server array:2049 --anonymise -o monday
+  slowside capture --client app1 --server array:2049 --when 'p99 > 20ms'
   slowside capture --client kubectl:prod/app-0/shot --server docker:pg:5432")]
 pub(crate) struct Capture {
     /// The end that asks; may be given several times
@@ -53,9 +55,29 @@ pub(crate) struct Capture {
     #[arg(long, value_name = "[USER@]HOST")]
     pub(crate) also: Vec<End>,
 
-    /// How long
-    #[arg(long = "for", value_name = "DURATION", value_parser = time, default_value = "30s")]
-    pub(crate) duration: u64,
+    /// How long; 30s, if nothing is said. With --when how long that is waited for at most, 24h
+    #[arg(long = "for", value_name = "DURATION", value_parser = time)]
+    pub(crate) duration: Option<u64>,
+
+    /// Keep the last minutes at all ends until this becomes true, and fetch those; as --when of slowside live
+    ///
+    /// Such as 'op = READ and p99 > 20ms'; given again, any of them. What passes at one of the ends (--watch) is looked at as
+    /// it passes: there, if it has this version of slowside, else here, and then all of it comes through ssh. What is fetched
+    /// holds --before and --after of it at least, twice that at most; disk space is needed for two captures of that size.
+    #[arg(long, value_name = "EXPR", value_parser = condition)]
+    pub(crate) when: Vec<String>,
+
+    /// At which end that is looked for: client (the first), server
+    #[arg(long, value_name = "END", value_parser = watched, default_value = "client", requires = "when")]
+    pub(crate) watch: Side,
+
+    /// How much of what was before that is kept at least
+    #[arg(long, value_name = "DURATION", value_parser = time, default_value = "30s", requires = "when")]
+    pub(crate) before: u64,
+
+    /// How long all ends go on behind that
+    #[arg(long, value_name = "DURATION", value_parser = time, default_value = "10s", requires = "when")]
+    pub(crate) after: u64,
 
     /// A new folder for what is fetched; slowside-capture- and the time, if none is named
     #[arg(short, long, value_name = "DIR")]
@@ -127,6 +149,19 @@ fn time(text: &str) -> Result<u64, String> {
     match (1..=86_400).contains(&seconds) {
         true => Ok(seconds),
         false => Err("from 1s to 24h, such as 30s".to_owned()),
+    }
+}
+
+fn condition(text: &str) -> Result<String, String> {
+    let read = LiveFilter::parse(text).map_err(|e| e.to_string());
+    read.map(|_| text.to_owned())
+}
+
+fn watched(text: &str) -> Result<Side, String> {
+    match text {
+        "client" => Ok(Side::Client),
+        "server" => Ok(Side::Server),
+        _ => Err("client or server".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::exit::Done;
 use crate::out::{self, complain};
 use analysis::results::Diagnosis;
 use anyhow::{Context, anyhow, bail};
-use collect::{Asked, BETWEEN_MOST, CLIENTS_MOST, Collected, Error, Manifest, Side, look};
+use collect::{Asked, BETWEEN_MOST, CLIENTS_MOST, Collected, Error, Manifest, Side, When, look};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::{Harmless, Page};
@@ -21,6 +21,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use trace::host::End;
+
+/// How long it takes where nobody says.
+const USUAL_S: u64 = 30;
+const DAY_S: u64 = 86_400;
 
 pub(crate) fn run(args: &Capture) -> anyhow::Result<Done> {
     let asked = asked(args)?;
@@ -124,7 +128,11 @@ fn asked(args: &Capture) -> anyhow::Result<Asked> {
         further: further.iter().map(|host| host.place.clone()).collect(),
         between: args.also.iter().map(|host| host.place.clone()).collect(),
         between_interfaces: args.also_interface.clone(),
-        seconds: args.duration,
+        seconds: args.duration.unwrap_or(match args.when.is_empty() {
+            true => USUAL_S,
+            false => DAY_S,
+        }),
+        when: when(args)?,
         max_bytes: args.max_size,
         snaplen: args.snaplen,
         folder: args.remote_dir.clone(),
@@ -135,6 +143,25 @@ fn asked(args: &Capture) -> anyhow::Result<Asked> {
         client_interfaces: args.client_interface.clone(),
         server_interface: args.server_interface.clone(),
     })
+}
+
+/// What is waited for, if anything is: words for `live`, which looks for it.
+fn when(args: &Capture) -> anyhow::Result<Option<When>> {
+    if args.when.is_empty() {
+        return Ok(None);
+    }
+    let program = std::env::current_exe().context("this program's own file is not known")?;
+    let mut words: Vec<String> = ["--format", "json", "--top", "1", "--quiet"]
+        .map(str::to_owned)
+        .to_vec();
+    words.extend(args.when.iter().map(|when| format!("--when={when}")));
+    Ok(Some(When {
+        side: args.watch,
+        words,
+        program,
+        before_s: args.before,
+        after_s: args.after,
+    }))
 }
 
 fn unnamed() -> PathBuf {

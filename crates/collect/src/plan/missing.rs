@@ -1,6 +1,6 @@
 //! What was found on a host, into all that is in the way of a capture there, each with its cure.
 
-use super::{ADDRESSES, Asked, Found, Problem, RESERVE_BYTES, Tool, of};
+use super::{ADDRESSES, Asked, Found, Problem, RESERVE_BYTES, Tool, Watches, of};
 use crate::facts::System;
 use crate::place::Place;
 
@@ -22,6 +22,13 @@ pub(super) fn missing(asked: &Asked, end: &Found) -> Vec<Problem> {
         add(
             "neither tcpdump nor snoop is there",
             install(asked.place(end.side), facts.system),
+        );
+    }
+    let is_watched = asked.when.as_ref().is_some_and(|w| w.side == end.side);
+    if is_watched && tool == Some(Tool::Snoop) && Watches::of(facts) == Watches::Here {
+        add(
+            "what snoop captures cannot be watched as it passes",
+            "install this version of slowside there, or let the other end be watched (--watch)",
         );
     }
     match &end.path {
@@ -76,7 +83,12 @@ pub(super) fn missing(asked: &Asked, end: &Found) -> Vec<Problem> {
             "name a folder on a local disk with --remote-dir",
         );
     }
-    let needed = asked.max_bytes.saturating_add(RESERVE_BYTES);
+    // Of a ring two are there, and for a moment a third.
+    let captures = if asked.when.is_some() { 2 } else { 1 };
+    let needed = asked
+        .max_bytes
+        .saturating_mul(captures)
+        .saturating_add(RESERVE_BYTES);
     if let (Some(free), Some(folder)) = (facts.free_bytes, &facts.folder)
         && free < needed
     {

@@ -5,6 +5,7 @@ fn asked(client: &str, server: &str) -> Asked {
         client: client.parse().expect("an end"),
         server: server.parse().expect("an end"),
         seconds: 30,
+        when: None,
         max_bytes: 1 << 30,
         snaplen: None,
         folder: None,
@@ -319,4 +320,53 @@ fn solaris_captures_with_snoop() {
         quote::line(&plan.ends[0].capture),
         "snoop -q -r -P -d net0 -s 512 -o capture.pcap host 10.0.0.5 and port 2049"
     );
+}
+
+#[test]
+fn what_is_waited_for_goes_round_and_is_looked_for_where_it_can_be() {
+    let mut asked = asked("app1", "array:2049");
+    asked.when = Some(When {
+        side: Side::Client,
+        words: vec!["--when=p99 > 20ms".into()],
+        program: "slowside".into(),
+        before_s: 30,
+        after_s: 10,
+    });
+    let planned = |facts: &str| {
+        let mut ends = both("", "");
+        ends[0] = found(
+            Side::Client,
+            &format!("address 10.0.0.1\n{facts}"),
+            "source 10.0.0.1\n",
+        );
+        plan(&asked, ends, known(2049), Vec::new())
+    };
+    let here = planned("").expect("a plan");
+    let client = &here.ends[0];
+    let line = client.watcher(&here, here.when.as_ref().expect("asked for"));
+    assert!(
+        line.contains(" tcpdump -U ")
+            && line.contains("-s 512 -w - 'host 10.0.0.5 and port 2049' "),
+        "{line}"
+    );
+    let runners = client.runners(&here, "/var/tmp/x");
+    let names: Vec<&str> = runners.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["one.sh", "run.sh"]);
+    assert!(runners[1].1.contains("ring_s=40\n") && runners[0].1.contains("seconds=90\n"));
+
+    let version = env!("CARGO_PKG_VERSION");
+    let there = planned(&format!("slowside {version}\n")).expect("a plan");
+    let line = there.ends[0].watcher(&there, there.when.as_ref().expect("asked for"));
+    assert!(
+        line.contains(" slowside live -i eth0 ") && line.contains(" '--when=p99 > 20ms' "),
+        "{line}"
+    );
+    // Another version may say other things.
+    assert_eq!(
+        planned("slowside 0.0.1\n").expect("a plan").ends[0].watches,
+        Watches::Here
+    );
+    // Two captures have to find room.
+    let missing = planned("free_kb 1500000\n").expect_err("no room");
+    assert!(missing[0].what.contains("free"), "{missing:?}");
 }

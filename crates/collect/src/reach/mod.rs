@@ -9,15 +9,15 @@
 mod process;
 mod talk;
 
-pub(crate) use process::Failure;
+pub(crate) use process::{Failure, apart, start_with};
 pub(crate) use talk::Talk;
 
 use crate::place::Place;
 use crate::quote;
-use process::{Bounds, run, run_at_terminal};
+use process::{Bounds, run, run_at_terminal, start};
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 /// What a script may say.
@@ -212,6 +212,13 @@ impl Reach {
             bytes: most,
         };
         run(self.shell(Some(script)), b"", bounds, to)
+    }
+
+    /// Runs a line of a shell there whose output is for another program.
+    pub(crate) fn stream(&self, script: &str) -> Result<Child, Failure> {
+        let mut command = self.shell(Some(script));
+        apart(&mut command);
+        start(&mut command)
     }
 
     /// A shell that stays; `script` is one line that answers lines with lines.

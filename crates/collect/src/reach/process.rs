@@ -103,8 +103,13 @@ pub(crate) fn run_at_terminal(
 }
 
 pub(crate) fn start(command: &mut Command) -> Result<Child, Failure> {
+    command.stdin(Stdio::piped());
+    start_with(command)
+}
+
+/// The same with the standard input that it has.
+pub(crate) fn start_with(command: &mut Command) -> Result<Child, Failure> {
     command
-        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

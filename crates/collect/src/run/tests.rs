@@ -5,6 +5,8 @@ use crate::quote;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 struct Bounds<'a> {
     seconds: &'a str,
@@ -31,10 +33,11 @@ fn run(bounds: &Bounds<'_>) -> (PathBuf, String) {
     let text = folder.display().to_string();
     // Its last words are kept beside it, as the folder goes.
     let last = format!("{text}.done");
-    let body = include_str!("../scripts/runner.sh").replace(
+    let bounds_of_all = include_str!("../scripts/bounds.sh").replace(
         "mv -f done.new done",
         &format!("cp done.new {last}; cat said >>{last}; mv -f done.new done"),
     );
+    let body = format!("{bounds_of_all}{}", include_str!("../scripts/runner.sh"));
     let script = quote::script(
         &[
             ("folder", &text),
@@ -116,4 +119,78 @@ fn a_program_that_will_not_end_is_killed() {
     });
     assert!(done.starts_with("time "), "{done}");
     assert!(!folder.exists());
+}
+
+/// A ring of captures that each write the time of day, in hundredths of a second, while somebody waits for `waits`, and
+/// then tells it to end; the numbers that it keeps, and the words of `done`.
+fn ring(ring_s: &str, max_kb: &str, waits: Duration) -> (Vec<u64>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().display().to_string();
+    let capture = "sh -c 'echo listening on nothing >&2; trap exit TERM; while :; do date +%s%2N; sleep 0.05; done'";
+    let one = quote::script(
+        &[
+            ("seconds", "60"),
+            ("max_kb", max_kb),
+            ("reserve_kb", "0"),
+            ("keep_s", "60"),
+            ("capture", capture),
+            ("output", "capture.pcap"),
+            ("port", "9"),
+            ("interface", "lo"),
+        ],
+        &format!(
+            "folder=$1\n{COMMON}{}{}",
+            include_str!("../scripts/bounds.sh"),
+            include_str!("../scripts/runner.sh")
+        ),
+    );
+    let all = quote::script(
+        &[
+            ("folder", &path),
+            ("seconds", "60"),
+            ("ring_s", ring_s),
+            ("max_kb", max_kb),
+            ("keep_s", "60"),
+        ],
+        &format!(
+            "{COMMON}{}{}",
+            include_str!("../scripts/bounds.sh"),
+            include_str!("../scripts/ring.sh")
+        ),
+    );
+    fs::write(folder.path().join("one.sh"), one).expect("a script");
+    let mut shell = Command::new("sh")
+        .args(["-c", &all])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("a shell");
+    thread::sleep(waits);
+    fs::write(folder.path().join("stop"), "").expect("told to end");
+    let done = folder.path().join("done");
+    let begun = Instant::now();
+    while !done.exists() && begun.elapsed() < Duration::from_secs(60) {
+        thread::sleep(Duration::from_millis(50));
+    }
+    let done = fs::read_to_string(done).expect("it ended in order");
+    let kept = fs::read_to_string(folder.path().join("capture.pcap")).expect("a capture");
+    let numbered = |name: &std::ffi::OsStr| name.to_string_lossy().parse::<u32>();
+    let files = fs::read_dir(folder.path()).expect("a folder");
+    let others = files.filter(|f| numbered(&f.as_ref().expect("a file").file_name()).is_ok());
+    assert!(others.count() <= 1, "one folder at most is left");
+    drop(folder);
+    assert!(shell.wait().expect("a shell").success());
+    let numbers = kept.lines().filter_map(|line| line.parse().ok());
+    (numbers.collect(), done)
+}
+
+#[test]
+fn a_ring_keeps_what_passed_last_without_a_seam() {
+    let (kept, done) = ring("2", "1000000", Duration::from_secs(8));
+    assert!(done.starts_with("stopped "), "{done}");
+    let (first, last) = (kept[0], kept[kept.len() - 1]);
+    // What is asked for at least; not all that there was, which is eight seconds and more.
+    assert!((150..700).contains(&(last - first)), "{}", last - first);
+    let seams = kept.windows(2).filter(|w| w[1] - w[0] > 100).count();
+    assert_eq!(seams, 0, "{kept:?}");
 }

@@ -8,6 +8,9 @@ say user "$(id -un 2>/dev/null || id | sed 's/^[^(]*(\([^)]*\)).*/\1/')"
 for tool in tcpdump snoop timeout nice setsid stdbuf ip ss nstat netstat ethtool iostat vmstat mpstat zstd gzip sudo mktemp awk df; do
     have "$tool" && say tool "$tool"
 done
+# "slowside 0.1.0 (…)"
+# shellcheck disable=SC2046
+have slowside && { set -- $(slowside --version 2>/dev/null); say slowside "$2"; }
 if have ip; then
     ip -o addr show 2>/dev/null | awk '$3 == "inet" || $3 == "inet6" { split($4, a, "/"); print "address", a[1] }'
 else

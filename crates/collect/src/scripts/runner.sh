@@ -4,10 +4,6 @@
 #
 # $folder: its own, private; $seconds, $max_kb, $reserve_kb, $keep_s: bounds; $capture: a program's line, and $output, where
 # its standard output goes; $port, $interface: what counters are asked of.
-umask 077
-# Whoever started it may go.
-trap '' HUP PIPE
-
 stamp() { date -u "+$form"; }
 form=%Y-%m-%dT%H:%M:%S.%3NZ
 case $(stamp) in *[!0-9TZ:.-]*) form=%Y-%m-%dT%H:%M:%SZ ;; esac
@@ -16,7 +12,6 @@ have nice && gently='nice -n 19'
 lines=
 have stdbuf && lines='stdbuf -oL'
 set_of_connections="( sport = :$port or dport = :$port )"
-begun=$(date +%s)
 
 # A print of a tool into its file, its time before it: a file's name, then the tool.
 print() {
@@ -56,19 +51,11 @@ other() {
     others="$others $!"
 }
 
-size_kb() { ls -ln capture.pcap 2>/dev/null | awk '{ printf "%d", ($5 + 1023) / 1024 }'; }
 free_kb() { df -Pk . 2>/dev/null | awk 'NR == 2 { print $4 }'; }
-elapsed() { echo $(($(date +%s) - begun)); }
-
-# What it is doing, in one line: seconds, bytes, what is free.
-tell() {
-    printf '%s %s %s %s\n' "$1" "$(elapsed)" "${size:-0}" "${free:--1}" >state.new
-    mv -f state.new state
-}
 
 # Why it ends: nothing yet, or a word.
 why() {
-    [ -e stop ] && { echo stopped; return; }
+    [ -e stop ] || [ ! -d "$folder" ] && { echo stopped; return; }
     [ "$(elapsed)" -ge "$seconds" ] || [ "$turns" -ge "$seconds" ] && { echo time; return; }
     [ "${size:-0}" -ge "$max_kb" ] && { echo size; return; }
     [ "${free:-$reserve_kb}" -lt "$reserve_kb" ] && { echo disk; return; }
@@ -122,23 +109,16 @@ main() {
         each_second
         sleep 1
         turns=$((turns + 1))
-        size=$(size_kb)
+        size=$(size_kb .)
         free=$(free_kb)
     done
     end_of_capture
     # shellcheck disable=SC2086
     [ -z "$others" ] || kill $others 2>/dev/null
     at_begin_and_end
-    size=$(size_kb)
+    size=$(size_kb .)
     tell ended
-    printf '%s %s %s\n' "$reason" "$code" "$(elapsed)" >done.new
-    mv -f done.new done
-    waited=0
-    while [ -d "$folder" ] && [ "$waited" -lt "$keep_s" ]; do
-        sleep 2
-        waited=$((waited + 2))
-    done
-    cd / && rm -rf "$folder"
+    ends "$reason" "$code" "$(elapsed)"
 }
 main
 exit

@@ -2,8 +2,8 @@
 
 use crate::out::{self, complain};
 use collect::{
-    Asked, Collected, EndPlan, Ended, Event, GRACE_S, KEEP_S, Plan, RESERVE_BYTES, Side,
-    command_line,
+    Asked, Collected, EndPlan, Ended, Event, GRACE_S, KEEP_S, Plan, RESERVE_BYTES, Side, Watches,
+    When, command_line,
 };
 use indicatif::{BinaryBytes, DecimalBytes, ProgressBar, ProgressStyle};
 use std::collections::BTreeMap;
@@ -45,6 +45,24 @@ fn of_end(plan: &Plan, end: &EndPlan, out: &mut dyn Write) -> io::Result<()> {
         true => ", and by timeout",
         false => "",
     };
+    if let Some(when) = plan.when.as_ref().filter(|w| w.side == end.side) {
+        let how = match end.watches {
+            Watches::There => "by slowside there".to_owned(),
+            Watches::Here => format!("here; all that passes comes here, by {}", end.place.by()),
+        };
+        line("watches", &format!("{}, {how}", conditions(when)))?;
+    }
+    if let Some(when) = &plan.when {
+        line(
+            "goes",
+            &format!(
+                "round: the last {} to {} s are there at any time, of {} each at most",
+                when.before_s + when.after_s,
+                2 * (when.before_s + when.after_s),
+                BinaryBytes(plan.max_bytes)
+            ),
+        )?;
+    }
     line(
         "ends",
         &format!(
@@ -86,10 +104,19 @@ fn of_end(plan: &Plan, end: &EndPlan, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
+/// What is waited for, as it was given.
+fn conditions(when: &When) -> String {
+    let words = when.words.iter();
+    let given = words.filter_map(|w| w.strip_prefix("--when="));
+    given.collect::<Vec<_>>().join(", or ")
+}
+
 /// What a run tells while it goes on.
 pub(super) struct Watched {
     quiet: bool,
     seconds: u64,
+    /// What is waited for, if anything is.
+    waits_for: Option<String>,
     /// Who captures.
     who: &'static str,
     /// What each host has so far.
@@ -102,6 +129,7 @@ impl Watched {
         Watched {
             quiet,
             seconds: asked.seconds,
+            waits_for: asked.when.as_ref().map(conditions),
             who: match (asked.further.is_empty(), asked.between.is_empty()) {
                 (true, true) => "both ends",
                 (true, false) => "both ends and who is between them",
@@ -124,9 +152,19 @@ impl Watched {
         match event {
             Event::Reaching(_) | Event::Fetched(_) => {}
             Event::Started => {
-                self.note(&format!("{} capture, for {} s", self.who, self.seconds));
+                self.note(&match &self.waits_for {
+                    None => format!("{} capture, for {} s", self.who, self.seconds),
+                    Some(what) => format!(
+                        "{} capture, until {what}, for {} s at most",
+                        self.who, self.seconds
+                    ),
+                });
                 self.begin();
             }
+            Event::Crossed { what, after_s } => self.note(&format!(
+                "`{}` is true of {}; {after_s} s more",
+                what.when, what.of
+            )),
             Event::Progress { side, seconds, bytes } => self.advance(*side, *seconds, *bytes),
             Event::Lost { side, place, ends_within_s } => self.note(&format!(
                 "the connection to the {} {place} is lost; its capture goes on, and ends by itself within {ends_within_s} s",
