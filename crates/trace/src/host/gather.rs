@@ -36,6 +36,9 @@ pub(super) trait Reader {
     fn begin(&mut self) {}
 
     fn line(&mut self, line: &str, now: Now<'_>, into: &mut Gather);
+
+    /// There is no line more.
+    fn end(&mut self, _into: &mut Gather) {}
 }
 
 pub(super) struct Gather {
@@ -117,6 +120,7 @@ impl Gather {
                 text,
             });
         }
+        readers.snmp.end(&mut self);
         self.whole(&name)?;
         self.finish(name)
     }

@@ -1,8 +1,9 @@
 //! `nstat -as` (iproute2 4 to 6) and `netstat -s` (net-tools 1.6 to 2.10) of Linux into rates: retransmits, and what was
 //! dropped although it had arrived.
 //!
-//! Both count since the system was started, and two samples are subtracted. `nstat` without `-a` prints what came since it
-//! was run before: its samples count by themselves, as its command says.
+//! Both count since the system was started, and two samples are subtracted. `nstat` does not print what is zero: what a
+//! sample lacks is that. Without `-a` it prints what came since it was run before: its samples count by themselves, as its
+//! command says.
 
 use super::gather::{Gather, Now, Reader};
 use super::{Counter, Sample, Tool};
@@ -59,11 +60,19 @@ pub(super) struct Read {
     at_ns: Option<i64>,
     /// Of `netstat -s`: words are the same for UDP and UDPLite.
     section: String,
+    /// The sample of `nstat -a` that is being read: its time, and what it has.
+    whole: Option<(i64, Vec<&'static str>)>,
 }
 
 impl Reader for Read {
     fn line(&mut self, line: &str, now: Now<'_>, into: &mut Gather) {
         let text = line.trim();
+        let command = Command::of(now.command);
+        if self.whole.as_ref().map(|(at_ns, _)| *at_ns) != now.header_ns {
+            self.end(into);
+            let at_ns = now.header_ns.filter(|_| command == Command::NstatWhole);
+            self.whole = at_ns.map(|at_ns| (at_ns, Vec::new()));
+        }
         if text.starts_with('#') {
             return;
         }
@@ -83,13 +92,11 @@ impl Reader for Read {
         if self.at_ns != Some(at_ns) {
             self.before_ns = self.at_ns.replace(at_ns);
         }
-        let device = match counter {
-            Counter::Retransmits => "",
-            _ => name,
-        };
-        let mut words = now.command.split_whitespace();
-        let is_nstat = words.next().is_some_and(|w| w.ends_with("nstat"));
-        if is_nstat && !words.any(|w| w.starts_with('-') && w.contains('a')) {
+        let device = device(name, counter);
+        if let Some((_, has)) = &mut self.whole {
+            has.push(name);
+        }
+        if command == Command::NstatSince {
             // Since it was run before.
             if let Some(from_ns) = self.before_ns.filter(|from| *from < at_ns) {
                 let milli = i128::from(total) * 1_000_000_000_000 / i128::from(at_ns - from_ns);
@@ -107,8 +114,58 @@ impl Reader for Read {
             }
             return;
         }
-        let tool = if is_nstat { Tool::Nstat } else { Tool::Netstat };
+        let tool = match command {
+            Command::Netstat => Tool::Netstat,
+            Command::NstatWhole | Command::NstatSince => Tool::Nstat,
+        };
         into.rate(tool, (counter, device), at_ns, (name, total));
+    }
+
+    /// What it did not print is zero.
+    fn end(&mut self, into: &mut Gather) {
+        let Some((at_ns, has)) = self.whole.take() else {
+            return;
+        };
+        for (name, words, counter) in &NAMES {
+            // One of them has two spellings.
+            if !has.contains(name) && *words != "segments retransmited" {
+                let device = device(name, *counter);
+                into.rate(Tool::Nstat, (*counter, device), at_ns, (name, 0));
+            }
+        }
+    }
+}
+
+/// What was run, as far as it says how its counters count.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Command {
+    /// Since the system was started, what is not zero.
+    NstatWhole,
+    /// Since it was run before.
+    NstatSince,
+    /// Since the system was started.
+    Netstat,
+}
+
+impl Command {
+    fn of(text: &str) -> Command {
+        let mut words = text.split_whitespace();
+        match words.next() {
+            Some(program) if program.ends_with("nstat") => {
+                match words.any(|w| w.starts_with('-') && w.contains('a')) {
+                    true => Command::NstatWhole,
+                    false => Command::NstatSince,
+                }
+            }
+            _ => Command::Netstat,
+        }
+    }
+}
+
+fn device(name: &'static str, counter: Counter) -> &'static str {
+    match counter {
+        Counter::Retransmits => "",
+        _ => name,
     }
 }
 

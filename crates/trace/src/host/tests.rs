@@ -183,8 +183,23 @@ fn nstat_and_netstat_count_the_same_segments() {
         (all.sum::<i128>() + 500_000_000_000) / 1_000_000_000_000
     };
     let (nstat, netstat) = (recorded!("nstat"), recorded!("netstat"));
-    // nstat shows none before there is one.
-    assert_eq!((added(&nstat), added(&netstat)), (1, 4));
+    assert_eq!((added(&nstat), added(&netstat)), (4, 4));
+}
+
+#[test]
+fn what_nstat_does_not_print_is_zero() {
+    let text =
+        b"# 2026-03-01T14:00:00Z nstat -as\n#kernel\n# 2026-03-01T14:00:30Z nstat -as\n#kernel\n";
+    let host = read_bytes("nstat", text).expect("an idle host");
+    let samples = &series(&host, Counter::Retransmits, "").samples;
+    assert_eq!(samples.len(), 1);
+    assert_eq!(
+        (samples[0].milli, samples[0].until_ns - samples[0].from_ns),
+        (0, 30_000_000_000)
+    );
+    // Without -a nothing is known of what was before.
+    let since = String::from_utf8_lossy(text).replace(" -as", " -s");
+    assert!(read_bytes("nstat", since.as_bytes()).is_err());
 }
 
 #[test]
