@@ -536,7 +536,8 @@ def never() -> None:
 
 
 def fleet() -> None:
-    """Ansible's role: check mode captures nothing; then each client has its folder and a verdict, and a second run changes nothing."""
+    """Ansible's role: check mode captures nothing; then all clients are captured at once, each with a verdict, and a second run
+    changes nothing."""
     (WORK / "inventory").write_text("[clients]\nclient\ninside\n")
     (WORK / "extra.json").write_text(json.dumps({
         "slowside_server": f"server:{PORT}", "slowside_for": "2s", "slowside_program": SLOWSIDE,
@@ -559,7 +560,8 @@ def fleet() -> None:
     said = play()
     for client in ("client", "inside"):
         assert f"{client}: server: The SERVER is slow" in said.replace("\\n", " "), said
-        assert (WORK / "fleet" / client / "manifest.json").exists()
+    manifest = json.loads((WORK / "fleet/manifest.json").read_text())
+    assert [end["side"] for end in manifest["ends"]] == ["client", "server", "client-2"], manifest
     again = play().split("PLAY RECAP")[1]
     assert again.count("changed=0") == 2, again
 

@@ -14,6 +14,7 @@ use missing::missing;
 pub use note::Note;
 use std::fmt;
 use std::net::IpAddr;
+use std::sync::LazyLock;
 pub use when::{Watches, When};
 use who::is_translated;
 pub(crate) use who::{client_address, port, server_address};
@@ -43,27 +44,12 @@ pub enum Side {
     Between(u8),
 }
 
-/// Further clients, as files are called.
-const FURTHER: [&str; 15] = [
-    "client-2",
-    "client-3",
-    "client-4",
-    "client-5",
-    "client-6",
-    "client-7",
-    "client-8",
-    "client-9",
-    "client-10",
-    "client-11",
-    "client-12",
-    "client-13",
-    "client-14",
-    "client-15",
-    "client-16",
-];
+/// So many clients at most: of each the server's capture is read once.
+pub const CLIENTS_MOST: usize = 250;
 
-/// So many clients at most.
-pub const CLIENTS_MOST: usize = 1 + FURTHER.len();
+/// Further clients, as files are called.
+static FURTHER: LazyLock<Vec<String>> =
+    LazyLock::new(|| (2..=CLIENTS_MOST).map(|n| format!("client-{n}")).collect());
 
 /// Hosts between both ends, as files are called.
 const BETWEEN: [&str; 8] = [
@@ -86,7 +72,9 @@ impl Side {
         match self {
             Side::Client => "client",
             Side::Server => "server",
-            Side::Further(number) => FURTHER.get(usize::from(number)).unwrap_or(&"client"),
+            Side::Further(number) => FURTHER
+                .get(usize::from(number))
+                .map_or("client", String::as_str),
             Side::Between(number) => BETWEEN.get(usize::from(number)).unwrap_or(&"between"),
         }
     }
