@@ -2,8 +2,10 @@
 
 import os
 
-from kit import expect
+from kit import expect, noise
+from kit.apps import tcpapp
 from kit.kinds import kind
+from kinds import tcp
 from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
 
 # A tap between both ends, given as the capture of one of them; `at`: on which side of it the path is long.
@@ -64,6 +66,28 @@ def three_points(case, fault, ms, at, translated):
         expect.run("said which is which", "diagnose",
                    ["--client", "client.pcap", "--server", "server.pcap", "--between", "middle.pcap"], **checks),
     ]
+    return told
+
+
+@kind("field-three-points-lossy", "captures at both ends and at the router between them: on which half packets are lost", field_case="K35",
+      mild=dict(loss=0.01, at=CLIENT_SIDE), harsh=dict(loss=0.05, at=SERVER_SIDE), healthy=dict(loss=0, at=SERVER_SIDE),
+      draw=lambda d: dict(loss=d.log_uniform(0.01, 0.06), at=d.choice([CLIENT_SIDE, SERVER_SIDE])))
+def three_points_lossy(case, loss, at):
+    with case.bench(routed=True, offload=False, snap=96, noise_limits=noise.Limits(p99_ms=4, worst_ms=25)) as b:
+        b.wire("both delay_us=250", at=CLIENT_SIDE)
+        b.wire(f"s2c loss={loss}", at=at)
+        with b.capture(middle=True):
+            tcpapp.run(b, mode="rr", n=300, req=[100], resp=[5792], think_us=5000, nodelay_c=1, nodelay_s=1)
+        calls = tcpapp.calls(b)
+        names = [wire.name for wire in b.wires]
+    told = tcp.judged(calls, 0.5, causes={"network": ["network-loss"]}, forbid=["server-slow", "capture-incomplete"])
+    told.skip = [*told.skip, "one_way"]
+    lost = [case.truth["wire_measured"]["wires"][name]["s2c"]["dropped_tcp_data_frames"] for name in names]
+    # A segment of which the end had arrived is sent again whole; the last of a connection may lack its own.
+    hops = {f"hops[{i}].lost_to_client": {"between": [0.9 * n - 1, 1.1 * n + 1]} for i, n in enumerate(lost)}
+    where = [r"lost between client\.pcap\S* and middle\.pcap", r"lost between middle\.pcap\S* and server\.pcap"][at]
+    first = dict(first=[where], find=["network-loss"]) if told.side == ["network"] else {}
+    told.runs = [expect.run("the three as they come", "diagnose", ["server.pcap", "middle.pcap", "client.pcap"], side=told.side, json=hops, **first)]
     return told
 
 

@@ -1,6 +1,7 @@
 //! Diagnoses of each two neighbouring capture points of one path into what lies between them: how much longer the same
 //! calls take at the one nearer the client. No clock has a part in that; only ways there and back need aligned ones.
 
+use crate::findings::Rule;
 use crate::results::{CaptureResult, Diagnosis, Matched, Side, Vantage};
 use crate::text::{Text, Value, text};
 use std::sync::Arc;
@@ -73,6 +74,12 @@ impl Hop {
         }
     }
 
+    /// Segments that were lost between its two points.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.diagnosis.lost.iter().flatten().sum()
+    }
+
     /// What its two points are called, by the first file of each.
     #[must_use]
     pub fn names(&self) -> Option<[&str; 2]> {
@@ -90,31 +97,61 @@ pub fn together_ns(hops: &[Hop]) -> i64 {
     times.fold(0, |sum, t| sum.saturating_add(t.mean_ns.max(0)))
 }
 
-/// Tells between which points most of it lies, where the network is to blame.
+/// Tells between which points most of it lies, where the network is to blame: what was lost, if calls wait for that, else
+/// what they take.
 pub fn tell(d: &mut Diagnosis) {
     if d.verdict.side != Side::Network {
         return;
     }
+    let said = match d.verdict.cause {
+        Some(Rule::NetworkLoss | Rule::NetworkOutage) => lost(d).or_else(|| taken(d)),
+        _ => taken(d),
+    };
+    if let Some(said) = said {
+        let before = std::mem::take(&mut d.verdict.sentence);
+        d.verdict.sentence = Text::list(vec![before, said], " ");
+    }
+}
+
+/// Between which points most was lost.
+fn lost(d: &Diagnosis) -> Option<Text> {
+    let all: u64 = d.hops.iter().map(Hop::lost).sum();
+    let hop = d.hops.iter().find(|hop| hop.lost() > all / 2)?;
+    let [from, to] = hop.names()?.map(|name| Value::File(name.into()));
+    let lost = hop.lost();
+    Some(match lost == all {
+        true => text!(
+            "What was lost, {all,} segment{all||s}, was lost between {from} and {to}.",
+            all = all,
+            from = from,
+            to = to,
+        ),
+        false => text!(
+            "Of {all,} segments that were lost, {lost,} {lost|was|were} lost between {from} and {to}.",
+            all = all,
+            lost = lost,
+            from = from,
+            to = to,
+        ),
+    })
+}
+
+/// Between which points calls take most.
+fn taken(d: &Diagnosis) -> Option<Text> {
     let all_ns = together_ns(&d.hops);
     let has_most = |t: &HopTime| t.mean_ns > all_ns / 2;
     let mut most = d
         .hops
         .iter()
         .filter_map(|hop| Some((hop, hop.time().filter(has_most)?)));
-    let Some((hop, time)) = most.next() else {
-        return;
-    };
-    let Some([from, to]) = hop.names() else {
-        return;
-    };
-    let said = text!(
+    let (hop, time) = most.next()?;
+    let [from, to] = hop.names()?;
+    Some(text!(
         "Of a call, {time} lie between {from} and {to}.",
         time = Value::Duration(time.mean_ns),
         from = Value::File(from.into()),
         to = Value::File(to.into()),
-    );
-    let before = std::mem::take(&mut d.verdict.sentence);
-    d.verdict.sentence = Text::list(vec![before, said], " ");
+    ))
 }
 
 #[cfg(test)]
@@ -194,6 +231,35 @@ mod tests {
         let unaligned = hop(["a", "b"], &[(1, 10_000, None), (3, 2_000, Some(1_000))]);
         assert_eq!(unaligned.time().and_then(|t| t.out_ns), None);
         assert_eq!(hop(["a", "b"], &[]).time(), None);
+    }
+
+    #[test]
+    fn what_was_lost_is_told_before_what_calls_take() {
+        let told = |cause, near: [u64; 2], far: [u64; 2]| {
+            let mut d = diagnosis(["on/client", "at/server"]);
+            (d.verdict.side, d.verdict.cause) = (Side::Network, Some(cause));
+            d.hops = vec![
+                hop(["on/client", "wall"], &[(9, 900, None)]),
+                hop(["wall", "at/server"], &[(9, 100, None)]),
+            ];
+            (d.hops[0].diagnosis.lost, d.hops[1].diagnosis.lost) = (Some(near), Some(far));
+            tell(&mut d);
+            d.verdict.sentence.to_string()
+        };
+        let said = told(Rule::NetworkLoss, [1, 0], [2, 5]);
+        let expected = "Of 8 segments that were lost, 7 were lost between wall and at/server.";
+        assert!(said.ends_with(expected), "{said}");
+        let said = told(Rule::NetworkLoss, [0, 0], [0, 1]);
+        let expected = "What was lost, 1 segment, was lost between wall and at/server.";
+        assert!(said.ends_with(expected), "{said}");
+        // Nothing was lost in most of them, or they were not what calls waited for.
+        for (cause, far) in [(Rule::NetworkLoss, [1, 0]), (Rule::NetworkDelay, [2, 5])] {
+            let said = told(cause, [1, 0], far);
+            assert!(
+                said.ends_with("900 ns lie between on/client and wall."),
+                "{said}"
+            );
+        }
     }
 
     #[test]

@@ -457,6 +457,9 @@ pub struct Diagnosis {
     pub ledger: Sums,
     /// The same of streams that nobody answers, over elapsed time, where those are judged.
     pub streams_ledger: Option<Sums>,
+    /// Segments to the server and to the client that the capture nearer their sender has and the other lacks, as they were
+    /// lost in between: of connections that both have; `None` for one capture.
+    pub lost: Option<[u64; 2]>,
     /// How long connections were busy of which no ledger tells, as requests under way at a time cannot be told apart.
     pub untold_ns: i64,
     /// How long calls took that one of two captures has whole, and of which the other lacks something: no ledger

@@ -290,6 +290,16 @@ impl Streams {
         (carried(d) > 0).then_some(d)
     }
 
+    /// Segments that were lost between two captures, by direction.
+    pub fn lost(&self) -> [u64; 2] {
+        let of = |d| {
+            self.connections
+                .iter()
+                .filter_map(move |c| c.direction(d).lost_on_network_packets)
+        };
+        DIRECTIONS.map(|d| of(d).fold(0, u64::saturating_add))
+    }
+
     /// Payload bytes of all connections, by direction.
     #[must_use]
     pub fn carried(&self) -> [u64; 2] {

@@ -22,6 +22,12 @@ pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
         let shown = ns.map_or_else(|| "-".to_owned(), |ns| unit.number(ns));
         (shown, ns)
     };
+    let lost = |hop: &Hop, way: usize| {
+        let lost = hop.diagnosis.lost.map(|lost| lost[way]);
+        let shown = lost.map_or_else(|| "-".to_owned(), grouped);
+        (shown, lost.and_then(|n| i64::try_from(n).ok()))
+    };
+    let is_lossy = d.hops.iter().any(|hop| hop.lost() > 0);
     let row = |hop: &Hop| match hop.time() {
         Some(t) => vec![
             (name(hop), None),
@@ -30,17 +36,32 @@ pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
             way(t.out_ns),
             way(t.back_ns),
             (share(t.mean_ns.max(0), all_ns), Some(t.mean_ns)),
+            lost(hop, 0),
+            lost(hop, 1),
         ],
         None => [(name(hop), None), ("0".to_owned(), Some(0))]
             .into_iter()
             .chain(std::iter::repeat_n(unsorted("-"), 4))
+            .chain([lost(hop, 0), lost(hop, 1)])
             .collect(),
     };
-    let heads = ["between", "calls", "mean", "out", "back", "of the path"];
+    let heads = [
+        "between",
+        "calls",
+        "mean",
+        "out",
+        "back",
+        "of the path",
+        "lost out",
+        "back",
+    ];
     let heads = heads.map(unsorted).to_vec();
-    let rows: Vec<_> = std::iter::once(heads)
+    let mut rows: Vec<Vec<_>> = std::iter::once(heads)
         .chain(d.hops.iter().map(row))
         .collect();
+    if !is_lossy {
+        rows.iter_mut().for_each(|row| row.truncate(6));
+    }
     (!d.hops.is_empty()).then(|| (format!("{TITLE}, in {}", unit.name), rows))
 }
 
@@ -63,6 +84,8 @@ pub(crate) fn value(hop: &Hop) -> Value {
         "mean_ns": time.map(|t| t.mean_ns),
         "out_mean_ns": time.and_then(|t| t.out_ns),
         "back_mean_ns": time.and_then(|t| t.back_ns),
+        "lost_to_server": hop.diagnosis.lost.map(|[out, _]| out),
+        "lost_to_client": hop.diagnosis.lost.map(|[_, back]| back),
         "diagnosis": diagnosis_json::whole(&hop.diagnosis),
     })
 }
@@ -108,6 +131,20 @@ mod tests {
         "]]
         .assert_eq(&text(&path()));
         assert_eq!(text(&samples::diagnosis()), "");
+    }
+
+    #[test]
+    fn what_was_lost_has_columns_where_something_was() {
+        let mut d = path();
+        d.hops[1].diagnosis.lost = Some([3, 1_204]);
+        expect_test::expect![[r#"
+            The path, from capture point to capture point, in ms
+              between                   calls  mean   out  back of the path lost out  back
+              client.pcap and wall.pcap 1,834 0.110 0.050 0.060         11%        0     0
+              wall.pcap and server.pcap 1,834 0.890 0.050 0.060         89%        3 1,204
+        "#]]
+        .assert_eq(&text(&d));
+        assert_eq!(value(&d.hops[1])["lost_to_client"], 1_204);
     }
 
     #[test]

@@ -130,6 +130,7 @@ impl Diagnoser {
         }
         let account = facts.account;
         notes.extend(streams.notes(account.calls));
+        let lost = are_two.then(|| streams.lost());
         let (ledger, streams_ledger) = match account.basis {
             Basis::Streams => (Sums::new(), Some(account.sums.clone())),
             _ => (account.sums.clone(), None),
@@ -156,6 +157,7 @@ impl Diagnoser {
             elapsed_ns,
             ledger,
             streams_ledger,
+            lost,
             untold_ns,
             cut_ns: self.cut_ns,
         };

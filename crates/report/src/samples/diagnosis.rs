@@ -129,6 +129,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
     server.half_calls = vec![("after-capture", 3), ("before-capture", 1)];
     Diagnosis {
         captures: vec![capture("client.pcap", Vantage::Client, "stated"), server],
+        lost: Some([0, 0]),
         verdict: Verdict {
             side: Side::Server,
             cause: Some(Rule::ServerConcurrencyCap),
