@@ -2,6 +2,7 @@
 """Counts the instructions that slowside takes for a packet, and holds them against the committed table.
 
 usage: instructions.py SLOWSIDE [--update] [SHAPE ...]
+       instructions.py target/count/slowside --share NAME [--share NAME ...] [SHAPE ...]
 
 Each shape of traffic is made twice from small captures in the repository (scripts/bench.py says how), the second
 with twice as many packets; what the second takes more, by packet, is counted by valgrind. So neither starting up nor
@@ -9,7 +10,8 @@ what else the machine does has a part in it: a machine's mood cannot fail this, 
 compiler counts the same everywhere, within a few in a hundred.
 
 The table, tests/instructions.tsv, has a line per shape and command. What takes 5 % more than it says fails; what takes
-5 % less is told, so that --update writes it down. With SHAPEs only these are counted.
+5 % less is told, so that --update writes it down. With SHAPEs only these are counted. With --share it says which share
+functions have whose names contain NAME, of a binary that has names (cargo build --profile count -p cli).
 Needs valgrind, and zstd and editcap (wireshark-common) for captures in other formats.
 """
 
@@ -92,10 +94,9 @@ def converted(path: str, suffix: str) -> None:
     subprocess.run(command[suffix], check=True)
 
 
-def instructions(slowside: str, arguments: str, path: str, server: str) -> int:
+def instructions(slowside: str, arguments: list[str]) -> int:
     """All that one run takes."""
-    words = [word.replace("{server}", server).replace("{}", path) for word in arguments.split()]
-    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", slowside, *words]
+    command = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", slowside, *arguments]
     run = subprocess.run([*command, "-q", "--threads", "1"], capture_output=True, text=True)
     counted = re.search(r"I\s+refs:\s+([\d,]+)", run.stderr)
     if run.returncode != 0 or counted is None:
@@ -108,15 +109,19 @@ def main() -> None:
     parser.add_argument("slowside")
     parser.add_argument("shapes", nargs="*", metavar="SHAPE")
     parser.add_argument("--update", action="store_true")
-    options = parser.parse_args()
+    parser.add_argument("--share", action="append", metavar="NAME")
+    options = parser.parse_intermixed_args()
     for tool in ("valgrind", "zstd", "editcap"):
         if shutil.which(tool) is None:
             sys.exit(f"{tool} is not installed")
     wanted = [row for row in COUNTED if not options.shapes or row[0] in options.shapes]
     if not wanted:
         parser.error(f"no such shape; there are {', '.join(dict.fromkeys(shape for shape, _ in COUNTED))}")
+    slowside = os.path.abspath(options.slowside)
     with tempfile.TemporaryDirectory() as folder:
-        found = count(os.path.abspath(options.slowside), wanted, folder)
+        if options.share:
+            return shares(slowside, wanted, options.share, folder)
+        found = count(slowside, wanted, folder)
     known = table()
     if options.update:
         write({**known, **found})
@@ -126,12 +131,40 @@ def main() -> None:
 Row = tuple[str, str]
 
 
-def count(slowside: str, wanted: list[Row], folder: str) -> dict[Row, int]:
-    """Instructions per packet of each row."""
+def words(row: Row, path: str) -> list[str]:
+    """A row's command for a shape that was made there, in the row's format."""
+    suffix = row[0].partition(".")[2]
+    named = f"{path}.{suffix}" if suffix else path
+    return [word.replace("{server}", f"{path}.server").replace("{}", named) for word in row[1].split()]
+
+
+def shares(slowside: str, wanted: list[Row], names: list[str], folder: str) -> None:
+    """Prints which share of all instructions the functions of these names have, with what is inlined in them."""
+    make(wanted, folder, (2,))
+    print(f"{'shape':12} {'command':40} {'share of ' + ', '.join(names):>24}")
+    for row in wanted:
+        path = os.path.join(folder, f"{row[0].partition('.')[0]}-2")
+        told = os.path.join(folder, "callgrind")
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={told}", slowside, *words(row, path), "-q", "--threads", "1"]
+        subprocess.run(command, capture_output=True, check=True)
+        annotated = ["callgrind_annotate", "--threshold=100", "--auto=no", "--show=Ir", told]
+        lines = subprocess.run(annotated, capture_output=True, text=True, check=True).stdout.splitlines()
+        # "12,345 ( 0.49%)  FILE:FUNCTION [BINARY]"
+        parts = [re.match(r"\s*([\d,]+) \(.*?\)\s+(.*)", line) for line in lines]
+        told_of = [(int(part[1].replace(",", "")), part[2]) for part in parts if part]
+        if not any("::" in what for _, what in told_of):
+            sys.exit(f"{slowside} has no names; cargo build --profile count -p cli makes one that has")
+        total = next(n for n, what in told_of if what.startswith("PROGRAM TOTALS"))
+        own = sum(n for n, what in told_of if any(name in what for name in names))
+        print(f"{row[0]:12} {row[1]:40} {own / total:24.2%}")
+
+
+def make(wanted: list[Row], folder: str, lengths: tuple[int, ...]) -> dict[tuple[str, int], int]:
+    """Writes the captures of these rows, so many times as long each, and gives how many packets are in each."""
     shapes = made()
     packets: dict[tuple[str, int], int] = {}
     for shape in dict.fromkeys(shape.split(".")[0] for shape, _ in wanted):
-        for times in (1, 2):
+        for times in lengths:
             path = os.path.join(folder, f"{shape}-{times}")
             packets[shape, times] = shapes[shape](path, PACKETS * times)
             if shape == "nfs":
@@ -140,13 +173,16 @@ def count(slowside: str, wanted: list[Row], folder: str) -> dict[Row, int]:
                 name, _, suffix = other.partition(".")
                 if name == shape and suffix and not glob.glob(f"{path}.{suffix}"):
                     converted(path, suffix)
+    return packets
+
+
+def count(slowside: str, wanted: list[Row], folder: str) -> dict[Row, int]:
+    """Instructions per packet of each row."""
+    packets = make(wanted, folder, (1, 2))
 
     def one(row: Row) -> int:
-        shape, _, suffix = row[0].partition(".")
-        of = {}
-        for times in (1, 2):
-            path = os.path.join(folder, f"{shape}-{times}")
-            of[times] = instructions(slowside, row[1], f"{path}.{suffix}" if suffix else path, f"{path}.server")
+        shape = row[0].partition(".")[0]
+        of = {times: instructions(slowside, words(row, os.path.join(folder, f"{shape}-{times}"))) for times in (1, 2)}
         return round((of[2] - of[1]) / (packets[shape, 2] - packets[shape, 1]))
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
