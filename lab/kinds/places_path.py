@@ -1,9 +1,12 @@
 """Captures in the middle of a path: a tap that is taken for an end, a host that forwards, addresses that change."""
 
 import os
+import subprocess
+import sys
 
 from kit import expect, noise
 from kit.apps import tcpapp
+from kit.build import SOURCES
 from kit.kinds import kind
 from kinds import tcp
 from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
@@ -88,6 +91,37 @@ def three_points_lossy(case, loss, at):
     where = [r"lost between client\.pcap\S* and middle\.pcap", r"lost between middle\.pcap\S* and server\.pcap"][at]
     first = dict(first=[where], find=["network-loss"]) if told.side == ["network"] else {}
     told.runs = [expect.run("the three as they come", "diagnose", ["server.pcap", "middle.pcap", "client.pcap"], side=told.side, json=hops, **first)]
+    return told
+
+
+@kind("field-proxy", "a proxy between the ends that passes bytes on in connections of its own", field_case="K36",
+      mild=dict(hold_ms=0, svc_ms=15, path_ms=0.3), harsh=dict(hold_ms=20, svc_ms=2, path_ms=0.3), far=dict(hold_ms=0, svc_ms=2, path_ms=40),
+      healthy=dict(hold_ms=0, svc_ms=0.2, path_ms=0.3),
+      draw=lambda d: dict(zip(("hold_ms", "svc_ms", "path_ms"), d.choice([(0, d.log_uniform(8, 40), 0.3), (d.log_uniform(8, 40), 2, 0.3),
+                                                                           (0, 2, d.log_uniform(20, 80))]))))
+def proxy(case, hold_ms, svc_ms, path_ms):
+    with case.bench(routed=True, noise_limits=noise.Limits(p99_ms=4, worst_ms=25)) as b:
+        b.wire(f"both delay_us={500 * path_ms:.0f}", at=CLIENT_SIDE)
+        rules = 'table ip lab {\n chain pre {\n type nat hook prerouting priority -100;\n iifname "eth0" tcp dport 5000 redirect to :7000\n }\n}\n'
+        subprocess.run(b.middle.command("nft", "-f", "-"), input=rules, text=True, check=True)
+        passing = b.start(b.middle.command(sys.executable, f"{SOURCES}/proxy.py", 7000, b.server.address, 5000, hold_ms * 1e3),
+                          stdout=subprocess.PIPE, text=True)
+        if passing.stdout.readline().strip() != "READY":
+            raise RuntimeError("the proxy did not start")
+        with b.capture():
+            tcpapp.run(b, mode="rr", n=100, jobs=4, req=[120], resp=[800], svc_us=svc_ms * 1e3, distribution="exponential", think_us=4000,
+                       think_distribution="exponential", nodelay_c=1, nodelay_s=1, port=5000)
+        calls = tcpapp.calls(b)
+    case.truth["proxy"] = {"hold_ms": hold_ms, "connections": 4}
+    told = tcp.judged(calls, path_ms + 2 * hold_ms, forbid=["network-loss", "capture-incomplete"])
+    # Who has one end alone takes the proxy for the other, and calls of its own for those between.
+    told.skip = [*told.skip, "one_way"]
+    said = dict(says=[r"A proxy ends connections between the captures"])
+    if hold_ms:
+        # It is none of the three.
+        told.side, told.cause, told.find = ["undetermined"], [None], []
+        said["first"] = [r"^The PROXY between both captures is slow: of \S+ ms per call it holds \S+ ms at\s+least"]
+    told.runs = [expect.run("both ends", "diagnose", ["client.pcap", "server.pcap"], side=told.side, **said)]
     return told
 
 

@@ -13,11 +13,17 @@
 //! sequence number alone, and taken for the same when [`VOTES`] of its calls agree. One call whose request and
 //! response both begin with the same sequence number proves as much, as each host drew its own of 2³² (RFC 6528); but the
 //! addresses have the first word, so it waits until the connection is over in both captures.
+//!
+//! A proxy that ends connections and passes their bytes on in others changes sequence numbers as well: of connections
+//! of which nothing matches otherwise [`proxied`] says which are the same.
+
+mod proxied;
 
 use crate::half::Half;
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashTable};
 use model::{Endpoint, limits};
+use proxied::Shift;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
@@ -27,7 +33,18 @@ const VOTES: u32 = 4;
 /// At the end of the captures this many have to do: one may be chance.
 const LAST_VOTES: u32 = 2;
 
+/// Connections of a capture of which nothing matched, that are held against the other's: to look at all takes as long as
+/// their square. Of each so many of the calls that came last.
+const LONELY: usize = 64;
+const LATEST: usize = 16_384;
+
+/// Calls of a capture that have come to wait, behind which connections are looked at again: before any is evicted.
+const PASSED_ON: u64 = limits::LOOK_BACK_CALLS as u64 / 4;
+
 type Ends = (Endpoint, Endpoint);
+
+/// What a call is known by in both captures: its connection, its id, and where its request begins.
+type Name = (Ends, u32, u32);
 
 /// The id of a call, its place in the stream, and its bytes: what address translation leaves as it is.
 type CallKey = (u32, u32, u32);
@@ -58,12 +75,51 @@ struct Waiting {
 struct ConnectionState {
     matched: bool,
     closed: bool,
-    /// The other capture's name of this connection.
-    alias: Option<Ends>,
+    /// The other capture's name of this connection, and how its numbers become that one's.
+    alias: Option<(Ends, Shift)>,
     /// The other capture's connection whose sequence numbers are the same in both directions.
     same_numbers: Option<Ends>,
     /// Its calls that wait, as long as none has matched.
     waits: VecDeque<Ticket>,
+}
+
+impl Waiting {
+    /// The calls of a connection that came last of those that wait, in their order; as long as none has matched.
+    fn latest_of(&self, ends: Ends, most: usize) -> Vec<&Half> {
+        let waits = self.connections.get(&ends).map(|state| &state.waits);
+        let tickets = waits.into_iter().flatten();
+        let skipped = waits.map_or(0, |waits| waits.len().saturating_sub(most));
+        let find = |(hash, arrival): &Ticket| {
+            let waiter = self.calls.find(*hash, |w| w.arrival == *arrival);
+            waiter.map(|w| &w.call)
+        };
+        tickets.skip(skipped).filter_map(find).collect()
+    }
+
+    /// Connections of which nothing matched, although enough calls wait to tell a proxy's, with these.
+    fn lonely(&self) -> Vec<(Ends, Vec<&Half>)> {
+        let enough = |(ends, state): (&Ends, &ConnectionState)| {
+            (!state.matched && state.waits.len() >= proxied::LEAST).then_some(*ends)
+        };
+        let mut lonely: Vec<Ends> = self.connections.iter().filter_map(enough).collect();
+        lonely.sort_unstable();
+        lonely.truncate(LONELY);
+        let calls = |ends: Ends| (ends, self.latest_of(ends, LATEST));
+        lonely.into_iter().map(calls).collect()
+    }
+}
+
+impl ConnectionState {
+    fn name(&self, call: &Half) -> Name {
+        match self.alias {
+            Some((ends, shift)) => (
+                ends,
+                call.id.wrapping_sub(shift.id),
+                call.request_sequence.wrapping_sub(shift.sequence),
+            ),
+            None => (ends_of(call), call.id, call.request_sequence),
+        }
+    }
 }
 
 /// A call of a connection without a match.
@@ -84,6 +140,8 @@ pub struct Join {
     votes: HashMap<(Ends, Ends), u32, foldhash::fast::FixedState>,
     /// Whether any connection was matched across different addresses.
     pub translated: bool,
+    /// How many connections were matched across a proxy.
+    pub proxied: u64,
 }
 
 impl Join {
@@ -91,10 +149,10 @@ impl Join {
     pub fn add(&mut self, side: usize, call: Half, out: &mut Vec<[Half; 2]>) {
         let ends = ends_of(&call);
         let state = self.sides[side].connections.entry(ends).or_default();
-        let canonical = state.alias.unwrap_or(ends);
+        let name = state.name(&call);
         let unmatched = !state.matched;
-        let hash = self.hash(canonical, call.id, call.request_sequence);
-        if let Some(twin) = self.take(1 - side, canonical, hash, &call) {
+        let hash = self.hasher.hash_one(name);
+        if let Some(twin) = self.take(1 - side, name, hash, call.op) {
             if unmatched {
                 self.mark_matched(side, ends);
             }
@@ -121,6 +179,9 @@ impl Join {
             };
             self.vote(side, key, loose, out);
         }
+        if arrival.is_multiple_of(PASSED_ON) {
+            self.pass_on(out);
+        }
     }
 
     /// A connection is over: what is known of it is forgotten, unless its name was found out. Gives the calls
@@ -146,30 +207,22 @@ impl Join {
         }
     }
 
-    fn hash(&self, ends: Ends, id: u32, sequence: u32) -> u64 {
-        self.hasher.hash_one((ends, id, sequence))
-    }
-
-    fn take(&mut self, side: usize, ends: Ends, hash: u64, like: &Half) -> Option<Half> {
+    fn take(&mut self, side: usize, name: Name, hash: u64, op: u16) -> Option<Half> {
         let Waiting {
             calls, connections, ..
         } = &mut self.sides[side];
+        // A datagram has no place.
+        let is_datagram = name.2 == 0;
         let same = |Waiter { call: c, .. }: &Waiter| {
-            c.id == like.id
-                && c.request_sequence == like.request_sequence
-                && (like.request_sequence != 0 || c.op == like.op)
-                && {
-                    let own = ends_of(c);
-                    own == ends || connections.get(&own).is_some_and(|s| s.alias == Some(ends))
-                }
+            (!is_datagram || c.op == op) && name_of(connections, c) == name
         };
-        let found = match like.request_sequence {
-            0 => {
+        let found = match is_datagram {
+            true => {
                 let alike = calls.iter_hash(hash).filter(|w| same(w));
                 let first = alike.map(|w| w.arrival).min()?;
                 calls.find_entry(hash, |w| w.arrival == first)
             }
-            _ => calls.find_entry(hash, same),
+            false => calls.find_entry(hash, same),
         };
         let call = found.ok().map(|entry| entry.remove().0.call)?;
         self.unloose(side, &call);
@@ -181,13 +234,9 @@ impl Join {
         let hasher = &self.hasher;
         let waiting = &mut self.sides[side];
         let connections = &waiting.connections;
-        waiting
-            .calls
-            .insert_unique(hash, waiter, |Waiter { call: c, .. }| {
-                let ends = ends_of(c);
-                let name = connections.get(&ends).and_then(|s| s.alias).unwrap_or(ends);
-                hasher.hash_one((name, c.id, c.request_sequence))
-            });
+        waiting.calls.insert_unique(hash, waiter, |w| {
+            hasher.hash_one(name_of(connections, &w.call))
+        });
         waiting.order.push_back(key);
         while self.sides[side].calls.len() > limits::LOOK_BACK_CALLS {
             let Some(oldest) = self.sides[side].order.pop_front() else {
@@ -269,9 +318,24 @@ impl Join {
         }
     }
 
-    /// Capture 1's connection `b` is capture 0's `a`: matches what waits of both.
+    /// Connections of which nothing has matched, although many of their calls wait: which of them did a proxy make of others?
+    fn pass_on(&mut self, out: &mut Vec<[Half; 2]>) {
+        let lonely = self.sides.each_ref().map(Waiting::lonely);
+        let found = proxied::pairs(lonely.each_ref().map(Vec::as_slice));
+        for (a, b, same) in found {
+            self.proxied += 1;
+            self.alias(a, (b, same.shift), out);
+        }
+    }
+
+    /// Capture 1's connection `b` is capture 0's `a`.
     fn identify(&mut self, a: Ends, b: Ends, out: &mut Vec<[Half; 2]>) {
         self.translated = true;
+        self.alias(a, (b, Shift::default()), out);
+    }
+
+    /// The same, with other numbers: matches what waits of both.
+    fn alias(&mut self, a: Ends, (b, shift): (Ends, Shift), out: &mut Vec<[Half; 2]>) {
         self.votes.remove(&(a, b));
         let waiting = &mut self.sides[1];
         let Some(state) = waiting.connections.get_mut(&b) else {
@@ -284,12 +348,12 @@ impl Join {
             Some(entry.remove().0)
         });
         let mine: Vec<Waiter> = found.collect();
-        state.alias = Some(a);
+        state.alias = Some((a, shift));
         for waiter in mine {
             self.unloose(1, &waiter.call);
-            let call = &waiter.call;
-            let hash = self.hash(a, call.id, call.request_sequence);
-            match self.take(0, a, hash, call) {
+            let name = name_of(&self.sides[1].connections, &waiter.call);
+            let hash = self.hasher.hash_one(name);
+            match self.take(0, name, hash, waiter.call.op) {
                 Some(twin) => {
                     self.mark_matched(0, a);
                     self.mark_matched(1, b);
@@ -315,6 +379,7 @@ impl Join {
                 self.identify(a, b, out);
             }
         }
+        self.pass_on(out);
         let mut left = [0, 1].map(|side| {
             let waiting = self.sides[side].calls.drain();
             waiting.map(|w| w.call).collect::<Vec<Half>>()
@@ -356,6 +421,17 @@ fn ends_of(call: &Half) -> Ends {
     (call.client, call.server)
 }
 
+fn name_of(
+    connections: &HashMap<Ends, ConnectionState, foldhash::fast::FixedState>,
+    call: &Half,
+) -> Name {
+    let ends = ends_of(call);
+    match connections.get(&ends) {
+        Some(state) => state.name(call),
+        None => (ends, call.id, call.request_sequence),
+    }
+}
+
 fn key_of(call: &Half) -> CallKey {
     (call.id, call.request_sequence, call.request_bytes)
 }
@@ -374,128 +450,4 @@ fn in_order(side: usize, ends: Ends, other: Ends) -> (Ends, Ends) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::trace_join::tests;
-    use proptest::prelude::*;
-
-    /// A datagram's call that began at this time.
-    fn datagram(id: u32, request: i64) -> Half {
-        let call = tests::call(id, 0, 8_192, request, request + 1_000);
-        let half = Half::of(&call, 0, 0, 0).expect("it has a request");
-        Half {
-            request_sequence: 0,
-            ..half
-        }
-    }
-
-    /// The only call of a connection from this port, whose hosts begin with these numbers.
-    fn only(port: u16, numbers: [u32; 2]) -> Half {
-        let call = tests::call(0, 0, 8_192, 10, 20);
-        let half = Half::of(&call, 0, 0, 0).expect("it has a request");
-        let client = Endpoint {
-            port,
-            ..half.client
-        };
-        Half {
-            client,
-            request_sequence: numbers[0],
-            response_sequence: Some(numbers[1]),
-            ..half
-        }
-    }
-
-    /// Connections of one call each, read in these turns, and how many of their calls
-    /// are matched before the captures are over, and then.
-    fn matched(captures: [&[Half]; 2], turns: &[usize]) -> [usize; 2] {
-        let (mut join, mut pairs) = (Join::default(), Vec::new());
-        let mut left = captures.map(<[Half]>::iter);
-        for &side in turns {
-            if let Some(call) = left[side].next() {
-                join.add(side, call.clone(), &mut pairs);
-                join.closed(side, (call.client, call.server), &mut pairs);
-            }
-        }
-        let before = pairs.len();
-        join.finish(&mut pairs);
-        [before, pairs.len()]
-    }
-
-    #[test]
-    fn one_call_with_both_numbers_is_a_connection_behind_translation() {
-        let (there, here) = (only(700, [5, 9]), only(1_024, [5, 9]));
-        assert_eq!(matched([&[there], &[here]], &[0, 1]), [1, 1]);
-    }
-
-    #[test]
-    fn a_capture_behind_translation_may_begin_late() {
-        let (mut join, mut pairs) = (Join::default(), Vec::new());
-        let call = |port, id: u32| Half {
-            id,
-            response_sequence: None,
-            ..only(port, [1_000 + id, 0])
-        };
-        for id in 0..500 {
-            join.add(0, call(700, id), &mut pairs);
-        }
-        for id in 400..410 {
-            join.add(1, call(1_024, id), &mut pairs);
-        }
-        let mut ids: Vec<_> = pairs.iter().map(|[a, b]| (a.id, b.id)).collect();
-        ids.sort_unstable();
-        assert_eq!(ids, (400..410).map(|id| (id, id)).collect::<Vec<_>>());
-        let left = join.finish(&mut pairs).map(|left| left.len());
-        assert_eq!(left, [490, 0]);
-    }
-
-    #[test]
-    fn one_number_alone_may_be_chance() {
-        let (there, here) = (only(700, [5, 9]), only(1_024, [5, 8]));
-        assert_eq!(matched([&[there], &[here]], &[0, 1]), [0, 0]);
-        let unanswered = [700, 1_024].map(|port| Half {
-            response_sequence: None,
-            ..only(port, [5, 9])
-        });
-        let [there, here] = unanswered.map(|half| [half]);
-        assert_eq!(matched([&there, &here], &[0, 1]), [0, 0]);
-    }
-
-    #[test]
-    fn addresses_have_the_first_word() {
-        // A capture at the translating host has the connection under both names.
-        let both = [only(700, [5, 9]), only(1_024, [5, 9])];
-        let server = [only(1_024, [5, 9])];
-        for turns in [[0, 0, 1], [0, 1, 0], [1, 0, 0]] {
-            let (mut join, mut pairs) = (Join::default(), Vec::new());
-            let mut left = [both.iter(), server.iter()];
-            for side in turns {
-                let call = left[side].next().expect("one for each turn");
-                join.add(side, call.clone(), &mut pairs);
-            }
-            join.finish(&mut pairs);
-            let ports: Vec<_> = pairs
-                .iter()
-                .map(|p| [0, 1].map(|i| p[i].client.port))
-                .collect();
-            assert_eq!(ports, [[1_024, 1_024]], "{turns:?}");
-        }
-    }
-
-    proptest! {
-        /// A server got a request again and did it again, whatever is read first.
-        #[test]
-        fn calls_of_one_id_are_matched_in_their_order(first in 0..=3usize, then in 0..=3usize) {
-            let calls = [[1, 4, 7].map(|at| datagram(7, at)), [2, 3, 8].map(|at| datagram(7, at))];
-            let (mut join, mut pairs) = (Join::default(), Vec::new());
-            let mut done = [0, 0];
-            for (side, until) in [(0, first), (1, then), (0, 3), (1, 3)] {
-                while done[side] < until {
-                    join.add(side, calls[side][done[side]].clone(), &mut pairs);
-                    done[side] += 1;
-                }
-            }
-            let times: Vec<_> = pairs.iter().map(|p| [0, 1].map(|i| p[i].request_first.time.0)).collect();
-            prop_assert_eq!(times, [[1, 2], [4, 3], [7, 8]]);
-        }
-    }
-}
+mod tests;

@@ -9,7 +9,7 @@ use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
 };
-use crate::findings;
+use crate::findings::{self, Rule};
 use crate::health::Health;
 use crate::ledgers::{
     BothWhole, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
@@ -21,7 +21,7 @@ use crate::rounds::{Chatter, Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::text::{Value, text};
-use crate::verdict::{exchanged, verdict};
+use crate::verdict::{across_proxy, exchanged, verdict};
 use ledger::{Both, Certain, Kept, One, Sums};
 use model::{Direction, TimeClass};
 
@@ -36,6 +36,13 @@ struct KeptCalls {
 fn explaining(mut findings: Vec<Finding>, verdict: &Verdict) -> Vec<Finding> {
     let is_named = |side: Side| verdict.side == side || verdict.side == Side::Mixed;
     findings.retain(|f| !f.rule.explains() || is_named(f.side));
+    findings
+}
+
+/// The same where a proxy is between both captures: what lies between them may be its.
+fn nobodys_delay(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let delays = findings.iter_mut().filter(|f| f.rule == Rule::NetworkDelay);
+    delays.for_each(|f| f.side = Side::Undetermined);
     findings
 }
 
@@ -118,6 +125,10 @@ impl Diagnoser {
         known.tell(&mut findings, &facts.account, &certain);
         let (verdict, findings) = match seen.are_exchanged {
             true => (exchanged(), Vec::new()),
+            false if seen.is_proxied => (
+                across_proxy(verdict(&facts, &findings), &facts),
+                nobodys_delay(findings),
+            ),
             false => (verdict(&facts, &findings), findings),
         };
         let findings = explaining(findings, &verdict);
@@ -341,8 +352,11 @@ impl Diagnoser {
         // Less than may be accused stays the path's; where bounds are all there is, it may be more.
         let waited_ns = whole.waited_ns();
         let accused = waited_ns / ACCUSED_SHARE;
+        // How often a client asks is not its choice where it passes on what others ask, and costs the path nothing that is known
+        // where a proxy is on it.
+        let is_spared = !self.options.passes_on && !seen.is_proxied;
         let found = match &seen.sql {
-            Some(sql) if !self.options.passes_on => habits(sql),
+            Some(sql) if is_spared => habits(sql),
             _ => Vec::new(),
         };
         for habit in &found {
@@ -355,7 +369,7 @@ impl Diagnoser {
             }
         }
         let own: &[Habit] = match self.kind {
-            _ if self.options.passes_on => &[],
+            _ if !is_spared => &[],
             // Only turns tell requests to write from questions.
             Kind::Turns => &Habit::ALL,
             Kind::Calls if self.is_alternating() => &[Habit::Questions],

@@ -44,6 +44,8 @@ pub(super) struct Seen {
     pub sql: Option<SqlResult>,
     /// Whether captures were stated the wrong way round.
     pub are_exchanged: bool,
+    /// Whether a proxy ends connections between the captures.
+    pub is_proxied: bool,
     pub notes: Vec<Text>,
 }
 
@@ -100,7 +102,9 @@ impl Diagnoser {
             unsure,
         } = (self.matched.corridor).align(self.options.clock_offset_ns);
         self.count_unmatched(client, &left, clock.as_ref(), results);
-        if self.matched.client.count() > 0 && !self.join.translated {
+        // Behind other addresses each client's calls may be those that matched.
+        let by_address = !self.join.translated && self.join.proxied == 0;
+        if self.matched.client.count() > 0 && by_address {
             let of_matched = [&self.matched.client, &self.matched.server_wait];
             self.others
                 .finish(&self.captures[server], server, of_matched);
@@ -128,6 +132,12 @@ impl Diagnoser {
         let mut notes = Vec::new();
         if self.join.translated {
             notes.push("Addresses differ between the captures (NAT): connections were matched by XID and TCP sequence number.".into());
+        }
+        if self.join.proxied > 0 {
+            notes.push(text!(
+                "A proxy ends connections between the captures and opens others: {connections,} {connections|is|are} the same by {connections|its|their} bytes and times. What passes between both captures is the network's or the proxy's.",
+                connections = self.join.proxied
+            ));
         }
         notes.extend(self.seen_at_server_alone());
         let begun = self.captures[client].first;
@@ -158,6 +168,7 @@ impl Diagnoser {
             crossing_ns: (0, 0),
             sql: self.profile_of_two(client),
             are_exchanged: stated && steps.is_empty() && difference_ns < -EXCHANGED_NS,
+            is_proxied: self.join.proxied > 0,
             unsure,
             notes,
         }
@@ -278,6 +289,7 @@ impl Diagnoser {
             crossing_ns: (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONG_PATH_NS)),
             sql: profiler.map(|p| sql::of_one(p, Vec::new(), side)),
             are_exchanged: false,
+            is_proxied: false,
             notes,
         }
     }

@@ -4,12 +4,14 @@
 //! with what is certain of it, and falls with what may be another's: with less evidence bounds only widen,
 //! so an accusation may go, and never moves to somebody else. Its confidence is that comparison in numbers.
 
+mod proxied;
 mod said;
 
 use crate::facts::{Basis, Facts};
 use crate::findings::Of;
 use crate::results::{Finding, Side, Verdict};
 use ledger::{Bounds, Cause, Place, Sum};
+pub use proxied::across_proxy;
 
 /// A second side that has this share of the first's for certain makes the verdict `mixed`.
 const MIXED: f64 = 0.8;

@@ -1,0 +1,125 @@
+//! Connections that are matched by their addresses, by their numbers, or not.
+
+use super::*;
+use crate::trace_join::tests;
+use proptest::prelude::*;
+
+/// A datagram's call that began at this time.
+fn datagram(id: u32, request: i64) -> Half {
+    let call = tests::call(id, 0, 8_192, request, request + 1_000);
+    let half = Half::of(&call, 0, 0, 0).expect("it has a request");
+    Half {
+        request_sequence: 0,
+        ..half
+    }
+}
+
+/// The only call of a connection from this port, whose hosts begin with these numbers.
+fn only(port: u16, numbers: [u32; 2]) -> Half {
+    let call = tests::call(0, 0, 8_192, 10, 20);
+    let half = Half::of(&call, 0, 0, 0).expect("it has a request");
+    let client = Endpoint {
+        port,
+        ..half.client
+    };
+    Half {
+        client,
+        request_sequence: numbers[0],
+        response_sequence: Some(numbers[1]),
+        ..half
+    }
+}
+
+/// Connections of one call each, read in these turns, and how many of their calls
+/// are matched before the captures are over, and then.
+fn matched(captures: [&[Half]; 2], turns: &[usize]) -> [usize; 2] {
+    let (mut join, mut pairs) = (Join::default(), Vec::new());
+    let mut left = captures.map(<[Half]>::iter);
+    for &side in turns {
+        if let Some(call) = left[side].next() {
+            join.add(side, call.clone(), &mut pairs);
+            join.closed(side, (call.client, call.server), &mut pairs);
+        }
+    }
+    let before = pairs.len();
+    join.finish(&mut pairs);
+    [before, pairs.len()]
+}
+
+#[test]
+fn one_call_with_both_numbers_is_a_connection_behind_translation() {
+    let (there, here) = (only(700, [5, 9]), only(1_024, [5, 9]));
+    assert_eq!(matched([&[there], &[here]], &[0, 1]), [1, 1]);
+}
+
+#[test]
+fn a_capture_behind_translation_may_begin_late() {
+    let (mut join, mut pairs) = (Join::default(), Vec::new());
+    let call = |port, id: u32| Half {
+        id,
+        response_sequence: None,
+        ..only(port, [1_000 + id, 0])
+    };
+    for id in 0..500 {
+        join.add(0, call(700, id), &mut pairs);
+    }
+    for id in 400..410 {
+        join.add(1, call(1_024, id), &mut pairs);
+    }
+    let mut ids: Vec<_> = pairs.iter().map(|[a, b]| (a.id, b.id)).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, (400..410).map(|id| (id, id)).collect::<Vec<_>>());
+    let left = join.finish(&mut pairs).map(|left| left.len());
+    assert_eq!(left, [490, 0]);
+}
+
+#[test]
+fn one_number_alone_may_be_chance() {
+    let (there, here) = (only(700, [5, 9]), only(1_024, [5, 8]));
+    assert_eq!(matched([&[there], &[here]], &[0, 1]), [0, 0]);
+    let unanswered = [700, 1_024].map(|port| Half {
+        response_sequence: None,
+        ..only(port, [5, 9])
+    });
+    let [there, here] = unanswered.map(|half| [half]);
+    assert_eq!(matched([&there, &here], &[0, 1]), [0, 0]);
+}
+
+#[test]
+fn addresses_have_the_first_word() {
+    // A capture at the translating host has the connection under both names.
+    let both = [only(700, [5, 9]), only(1_024, [5, 9])];
+    let server = [only(1_024, [5, 9])];
+    for turns in [[0, 0, 1], [0, 1, 0], [1, 0, 0]] {
+        let (mut join, mut pairs) = (Join::default(), Vec::new());
+        let mut left = [both.iter(), server.iter()];
+        for side in turns {
+            let call = left[side].next().expect("one for each turn");
+            join.add(side, call.clone(), &mut pairs);
+        }
+        join.finish(&mut pairs);
+        let ports: Vec<_> = pairs
+            .iter()
+            .map(|p| [0, 1].map(|i| p[i].client.port))
+            .collect();
+        assert_eq!(ports, [[1_024, 1_024]], "{turns:?}");
+    }
+}
+
+proptest! {
+    /// A server got a request again and did it again, whatever is read first.
+    #[test]
+    fn calls_of_one_id_are_matched_in_their_order(first in 0..=3usize, then in 0..=3usize) {
+        let calls = [[1, 4, 7].map(|at| datagram(7, at)), [2, 3, 8].map(|at| datagram(7, at))];
+        let (mut join, mut pairs) = (Join::default(), Vec::new());
+        let mut done = [0, 0];
+        for (side, until) in [(0, first), (1, then), (0, 3), (1, 3)] {
+            while done[side] < until {
+                join.add(side, calls[side][done[side]].clone(), &mut pairs);
+                done[side] += 1;
+            }
+        }
+        let times: Vec<_> = pairs.iter().map(|p| [0, 1].map(|i| p[i].request_first.time.0)).collect();
+        prop_assert_eq!(times, [[1, 2], [4, 3], [7, 8]]);
+    }
+}
