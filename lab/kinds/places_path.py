@@ -108,7 +108,7 @@ def proxy(case, hold_ms, svc_ms, path_ms):
                           stdout=subprocess.PIPE, text=True)
         if passing.stdout.readline().strip() != "READY":
             raise RuntimeError("the proxy did not start")
-        with b.capture():
+        with b.capture(middle=True, device="any"):
             tcpapp.run(b, mode="rr", n=100, jobs=4, req=[120], resp=[800], svc_us=svc_ms * 1e3, distribution="exponential", think_us=4000,
                        think_distribution="exponential", nodelay_c=1, nodelay_s=1, port=5000)
         calls = tcpapp.calls(b)
@@ -122,6 +122,9 @@ def proxy(case, hold_ms, svc_ms, path_ms):
         told.side, told.cause, told.find = ["undetermined"], [None], []
         said["first"] = [r"^The PROXY between both captures is slow: of \S+ ms per call it holds \S+ ms at\s+least"]
     told.runs = [expect.run("both ends", "diagnose", ["client.pcap", "server.pcap"], side=told.side, **said)]
+    if hold_ms:
+        said["first"] = [*said["first"], r"Of a call, \S+ ms lie\s+within middle\.pcap"]
+        told.runs.append(expect.run("and at the proxy", "diagnose", ["client.pcap", "middle.pcap", "server.pcap"], side=told.side, **said))
     return told
 
 

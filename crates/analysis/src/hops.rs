@@ -2,7 +2,7 @@
 //! calls take at the one nearer the client. No clock has a part in that; only ways there and back need aligned ones.
 
 use crate::findings::Rule;
-use crate::results::{CaptureResult, Diagnosis, Matched, Side, Vantage};
+use crate::results::{CaptureResult, Diagnosis, Matched, OpResult, Side, Vantage};
 use crate::text::{Text, Value, text};
 use std::sync::Arc;
 
@@ -38,28 +38,7 @@ impl Hop {
     /// `None` where no call is in both captures.
     #[must_use]
     pub fn time(&self) -> Option<HopTime> {
-        let mean = |of: fn(&Matched) -> Option<i64>| {
-            let matched = || {
-                self.diagnosis
-                    .ops
-                    .iter()
-                    .filter_map(|op| op.matched.as_ref())
-            };
-            let calls: u64 = matched().map(|m| m.count).sum();
-            let total = matched().try_fold(0i128, |sum, m| {
-                Some(sum + i128::from(of(m)?) * i128::from(m.count))
-            })?;
-            let mean = total.checked_div(calls.into())?;
-            Some((calls, i64::try_from(mean).unwrap_or(i64::MAX)))
-        };
-        let (calls, mean_ns) = mean(|m| Some(m.difference_mean_ns))?;
-        let of = |way| mean(way).map(|(_, ns)| ns);
-        Some(HopTime {
-            calls,
-            mean_ns,
-            out_ns: of(|m| m.request_path_mean_ns),
-            back_ns: of(|m| m.reply_path_mean_ns),
-        })
+        time(&self.diagnosis.ops)
     }
 
     /// How much longer calls take at the capture that was given first: less than nothing where that is nearer the
@@ -90,6 +69,41 @@ impl Hop {
     }
 }
 
+/// How long calls of these operations take longer at one of two captures, on average.
+fn time(ops: &[OpResult]) -> Option<HopTime> {
+    let mean = |of: fn(&Matched) -> Option<i64>| {
+        let matched = || ops.iter().filter_map(|op| op.matched.as_ref());
+        let calls: u64 = matched().map(|m| m.count).sum();
+        let total = matched().try_fold(0i128, |sum, m| {
+            Some(sum + i128::from(of(m)?) * i128::from(m.count))
+        })?;
+        let mean = total.checked_div(calls.into())?;
+        Some((calls, i64::try_from(mean).unwrap_or(i64::MAX)))
+    };
+    let (calls, mean_ns) = mean(|m| Some(m.difference_mean_ns))?;
+    let of = |way| mean(way).map(|(_, ns)| ns);
+    Some(HopTime {
+        calls,
+        mean_ns,
+        out_ns: of(|m| m.request_path_mean_ns),
+        back_ns: of(|m| m.reply_path_mean_ns),
+    })
+}
+
+/// What hosts at capture points hold of a call between what reaches them and what leaves them, on average, and at which
+/// point, where there is but one: a proxy does, a router does not.
+#[must_use]
+pub fn within(d: &Diagnosis) -> Option<(i64, Option<&str>)> {
+    let all_ns = time(&d.ops)?.mean_ns;
+    let within_ns = all_ns - together_ns(&d.hops);
+    let at = match d.hops.as_slice() {
+        [] => return None,
+        [near, _] => near.names().map(|[_, at]| at),
+        _ => None,
+    };
+    (within_ns > all_ns / 20).then_some((within_ns, at))
+}
+
 /// What all of them take of a call, on average.
 #[must_use]
 pub fn together_ns(hops: &[Hop]) -> i64 {
@@ -98,19 +112,32 @@ pub fn together_ns(hops: &[Hop]) -> i64 {
 }
 
 /// Tells between which points most of it lies, where the network is to blame: what was lost, if calls wait for that, else
-/// what they take.
+/// what they take; and what the host of a point holds, where that is most.
 pub fn tell(d: &mut Diagnosis) {
-    if d.verdict.side != Side::Network {
-        return;
-    }
-    let said = match d.verdict.cause {
-        Some(Rule::NetworkLoss | Rule::NetworkOutage) => lost(d).or_else(|| taken(d)),
-        _ => taken(d),
+    let said = match (d.verdict.side, d.verdict.cause) {
+        (Side::Network, Some(Rule::NetworkLoss | Rule::NetworkOutage)) => {
+            lost(d).or_else(|| taken(d))
+        }
+        (Side::Network, _) => taken(d),
+        (Side::Undetermined, _) => held(d),
+        _ => None,
     };
     if let Some(said) = said {
         let before = std::mem::take(&mut d.verdict.sentence);
         d.verdict.sentence = Text::list(vec![before, said], " ");
     }
+}
+
+/// At which point most is held.
+fn held(d: &Diagnosis) -> Option<Text> {
+    let (ns, at) = within(d)?;
+    let is_most = ns > together_ns(&d.hops);
+    let at = at.filter(|_| is_most)?;
+    Some(text!(
+        "Of a call, {ns} lie within {at}, between what came there and what went on.",
+        ns = Value::Duration(ns),
+        at = Value::File(at.into()),
+    ))
 }
 
 /// Between which points most was lost.
@@ -189,7 +216,6 @@ pub(crate) mod testing {
 mod tests {
     use super::testing::diagnosis;
     use super::*;
-    use crate::results::OpResult;
     use model::Protocol;
 
     /// Between these files, where `calls` of an operation take so much longer at the first, each.

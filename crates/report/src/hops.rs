@@ -2,7 +2,7 @@
 
 use crate::diagnosis_json;
 use crate::text::{Sorted, Unit, grouped, share, titled, unsorted};
-use analysis::hops::{Hop, together_ns};
+use analysis::hops::{Hop, together_ns, within};
 use analysis::results::Diagnosis;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -16,7 +16,8 @@ pub(crate) fn text(d: &Diagnosis) -> String {
 
 /// Title and rows with their heads.
 pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
-    let all_ns = together_ns(&d.hops);
+    let within = within(d);
+    let all_ns = together_ns(&d.hops) + within.map_or(0, |(ns, _)| ns);
     let unit = Unit::for_duration(all_ns);
     let way = |ns: Option<i64>| {
         let shown = ns.map_or_else(|| "-".to_owned(), |ns| unit.number(ns));
@@ -59,6 +60,17 @@ pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
     let mut rows: Vec<Vec<_>> = std::iter::once(heads)
         .chain(d.hops.iter().map(row))
         .collect();
+    if let Some((ns, at)) = within {
+        let name = at.map_or_else(
+            || "within them".to_owned(),
+            |at| format!("within {}", file(at).unwrap_or(at)),
+        );
+        let known = [(name, None), unsorted(""), way(Some(ns))];
+        let unknown = std::iter::repeat_n(unsorted("-"), 2);
+        let share = (share(ns, all_ns), Some(ns));
+        let row = known.into_iter().chain(unknown).chain([share]);
+        rows.push(row.chain(std::iter::repeat_n(unsorted(""), 2)).collect());
+    }
     if !is_lossy {
         rows.iter_mut().for_each(|row| row.truncate(6));
     }
@@ -67,7 +79,6 @@ pub(crate) fn table(d: &Diagnosis) -> Option<(String, Vec<Vec<Sorted>>)> {
 
 /// Its points, without folders where their files' names alone tell them apart.
 fn name(hop: &Hop) -> String {
-    let file = |path| Path::new(path).file_name().and_then(|n| n.to_str());
     match hop.names() {
         Some([from, to]) => match (file(from), file(to)) {
             (Some(a), Some(b)) if a != b => format!("{a} and {b}"),
@@ -75,6 +86,11 @@ fn name(hop: &Hop) -> String {
         },
         None => "one point".to_owned(),
     }
+}
+
+/// Without its folders.
+fn file(path: &str) -> Option<&str> {
+    Path::new(path).file_name().and_then(|n| n.to_str())
 }
 
 pub(crate) fn value(hop: &Hop) -> Value {

@@ -5,7 +5,7 @@ use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use analysis::peers::{self, Peer};
-use analysis::results::{CaptureResult, Diagnosis, Side};
+use analysis::results::{CaptureResult, Diagnosis, OpResult, Side};
 use analysis::text::text;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -40,6 +40,9 @@ impl ReadOptions<'_> {
                 diagnosis: read.diagnosis,
             });
         }
+        if let Some(d) = self.through(captures, &each, &all, events)? {
+            return Ok(d);
+        }
         peers::sort(&mut all);
         let told = all.first();
         let name = told.map(|peer| peer.name().to_owned());
@@ -53,6 +56,42 @@ impl ReadOptions<'_> {
         d.diagnosis.peers = all;
         peers::tell(&mut d.diagnosis);
         Ok(d)
+    }
+
+    /// Where one of two is a client of the host that all is captured with, and the other its server, and the same calls are
+    /// in both: the host is on their path, and passes on what it is asked.
+    fn through(
+        &self,
+        captures: &Captures,
+        each: &[&[PathBuf]],
+        all: &[Peer],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Option<Diagnosed>, Error> {
+        let ([a, b], [one, other]) = (each, all) else {
+            return Ok(None);
+        };
+        let [client, server] = match (one.is_client(), other.is_client()) {
+            (true, false) => [a, b],
+            (false, true) => [b, a],
+            _ => return Ok(None),
+        };
+        let [_, middle] = captures.lists();
+        let config = Config {
+            between: vec![middle.to_vec()],
+            peers: Vec::new(),
+            ..self.config.clone()
+        };
+        let read = ReadOptions {
+            config: &config,
+            ..*self
+        };
+        let path = Captures::Sides {
+            client: client.to_vec(),
+            server: server.to_vec(),
+        };
+        let d = read.by_hops(&path, events)?;
+        let is_same = |op: &OpResult| op.matched.as_ref().is_some_and(|m| m.count > 0);
+        Ok(Some(d).filter(|d| d.diagnosis.ops.iter().any(is_same)))
     }
 
     /// Without what was noted by the host whose capture was given first, as it says nothing of another one.
