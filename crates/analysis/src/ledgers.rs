@@ -260,6 +260,8 @@ pub struct BothWhole<'a> {
     pub streams: Option<&'a Streams>,
     /// What calls wait beyond this may be for events.
     pub doubtful_ns: Option<i64>,
+    /// Where a proxy is between both captures: how long the network takes to it and back at least, from both.
+    pub to_proxy_ns: Option<i64>,
     /// Calls that the server's capture alone can hold, by client, and how far its clock is ahead.
     pub others: Vec<(OneWhole<'a>, i64)>,
     /// How long the server's operations took by its own times, by the number of its capture's calls.
@@ -357,6 +359,9 @@ impl BothWhole<'_> {
             }
             if let Some(ns) = self.doubtful_ns {
                 ledger.doubt_service(ns);
+            }
+            if let Some(ns) = self.to_proxy_ns {
+                ledger.doubt_path(ns);
             }
             look(call, &ledger);
         });

@@ -26,6 +26,18 @@ const WOKEN_NS: i64 = 1_000_000;
 /// No path takes longer where nothing waits on it: what does was answered late, or its times were rewritten.
 const LONGEST_NS: i64 = 1_000_000_000;
 
+/// How long the network takes from a client and from a server to what answers each in the other's stead, and back, as far as
+/// captures at both tell.
+#[must_use]
+pub fn ways_to_proxy(client: &TcpFacts, server: &TcpFacts) -> [Bounds; 2] {
+    [Acknowledged::of(client), Acknowledged::by_client(server)].map(|a| {
+        match a.half(Crossed::default()) {
+            Half::Here => Bounds::exactly(0),
+            Half::Away(bounds) => bounds,
+        }
+    })
+}
+
 /// Handshakes and acknowledgements of connections.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Acknowledged {

@@ -163,6 +163,14 @@ impl Ledger {
         }
     }
 
+    /// The path takes so long at least; what it took beyond that may have been somebody's who stands on it.
+    pub fn doubt_path(&mut self, least_ns: i64) {
+        let path = self.charges.iter_mut();
+        for c in path.filter(|c| c.cause == Cause::Path) {
+            c.ns.lo_ns = c.ns.lo_ns.min(least_ns);
+        }
+    }
+
     /// The server says that its operation took so long: what else the call spent there it waited, where it had to
     /// queue for one of a limited number of workers, and elsewhere for a reason that nothing tells.
     pub fn time_operation(&mut self, ns: i64) {

@@ -15,6 +15,7 @@ use crate::ledgers::{
     BothWhole, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
 };
 use crate::narrowest::{self, Link};
+use crate::path::ways_to_proxy;
 use crate::places::Known;
 use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
 use crate::rounds::{Chatter, Crossing, Habit};
@@ -215,6 +216,11 @@ impl Diagnoser {
                     streams: turns,
                     doubtful_ns: turns
                         .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
+                    to_proxy_ns: seen.is_proxied.then(|| {
+                        let [client, server] = [client, server].map(|i| &self.captures[i].tcp);
+                        let ways = ways_to_proxy(client, server);
+                        ways.iter().fold(0, |sum, way| sum + way.lo_ns)
+                    }),
                     others: self.others_whole(
                         kept.others,
                         server,

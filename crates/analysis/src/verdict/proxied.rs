@@ -5,51 +5,41 @@
 use super::HARDLY;
 use crate::facts::Facts;
 use crate::findings::Rule;
-use crate::path::{Acknowledged, Crossed};
+use crate::path::ways_to_proxy;
 use crate::results::{Side, Verdict};
 use crate::text::{Text, Value, text};
-use ledger::{Bounds, Half};
+use ledger::Bounds;
 
 /// What lies between both captures of a call, and how long the ways to the proxy and back take, from the client and from the
 /// server.
 struct Between {
     ns: i64,
-    ways: [Option<Bounds>; 2],
+    ways: [Bounds; 2],
 }
 
 impl Between {
     fn of(facts: &Facts<'_>) -> Option<Between> {
         let tcp = |capture: Option<usize>| facts.captures.get(capture?).map(|c| &c.tcp);
-        let ways = [
-            tcp(facts.client).map(Acknowledged::of),
-            tcp(facts.server).map(Acknowledged::by_client),
-        ];
-        let way = |acknowledged: Option<Acknowledged>| match acknowledged?.half(Crossed::default())
-        {
-            Half::Here => Some(Bounds::exactly(0)),
-            Half::Away(bounds) => Some(bounds),
-        };
         Some(Between {
             ns: facts.matched?.mean_difference_ns(),
-            ways: ways.map(way),
+            ways: ways_to_proxy(tcp(facts.client)?, tcp(facts.server)?),
         })
     }
 
     /// How long the network takes of it, at most.
     fn network_most_ns(&self) -> Option<i64> {
-        let ways = self.ways.iter();
-        ways.map(|way| way.as_ref()?.hi_ns).sum()
+        self.ways.iter().map(|way| way.hi_ns).sum()
     }
 
     fn network_least_ns(&self) -> i64 {
-        self.ways.iter().flatten().map(|way| way.lo_ns).sum()
+        self.ways.iter().map(|way| way.lo_ns).sum()
     }
 
     /// Whose it is, where its ways tell.
     fn told(&self, all_ns: i64) -> Option<Text> {
         let most_ns = self.network_most_ns()?;
         let held_ns = self.ns - most_ns;
-        let [Some(to_client), Some(to_server)] = self.ways.map(|way| way?.hi_ns) else {
+        let [Some(to_client), Some(to_server)] = self.ways.map(|way| way.hi_ns) else {
             return None;
         };
         (held_ns > self.ns / 2).then(|| {
@@ -69,10 +59,12 @@ impl Between {
 pub fn across_proxy(verdict: Verdict, facts: &Facts<'_>) -> Verdict {
     // What was lost where packets were captured is the network's all the same.
     let is_lost = matches!(verdict.cause, Some(Rule::NetworkLoss | Rule::NetworkOutage));
-    let is_between = verdict.side == Side::Network && !is_lost;
-    match Between::of(facts).filter(|_| is_between) {
-        Some(between) => of_between(verdict, &between, facts.response().mean_ns()),
-        None => verdict,
+    let all_ns = facts.response().mean_ns();
+    let is_most = |between: &Between| between.ns > all_ns / 2;
+    let is_told = matches!(verdict.side, Side::Network | Side::Undetermined) && !is_lost;
+    match Between::of(facts).filter(is_most) {
+        Some(between) if is_told => of_between(verdict, &between, all_ns),
+        _ => verdict,
     }
 }
 
@@ -103,20 +95,19 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     /// What becomes of an accusation of the network for 40 ms of 42, where its ways take so long.
-    fn told(ways: [Option<(i64, Option<i64>)>; 2]) -> (Side, String) {
+    fn told(ways: [(i64, Option<i64>); 2]) -> (Side, String) {
         let accused = Verdict {
             side: Side::Network,
             cause: Some(Rule::NetworkDelay),
             confidence: 0.9,
             sentence: "The NETWORK is slow.".into(),
         };
-        let bounds = |(lo, hi): (i64, Option<i64>)| Bounds {
-            lo_ns: lo * MS,
-            hi_ns: hi.map(|hi| hi * MS),
-        };
         let between = Between {
             ns: 40 * MS,
-            ways: ways.map(|way| way.map(bounds)),
+            ways: ways.map(|(lo, hi)| Bounds {
+                lo_ns: lo * MS,
+                hi_ns: hi.map(|hi| hi * MS),
+            }),
         };
         let verdict = of_between(accused, &between, 42 * MS);
         (verdict.side, verdict.sentence.to_string())
@@ -124,20 +115,20 @@ mod tests {
 
     #[test]
     fn the_ways_to_a_proxy_tell_whether_it_is_the_proxy() {
-        let (side, said) = told([Some((0, Some(2))), Some((1, Some(3)))]);
+        let (side, said) = told([(0, Some(2)), (1, Some(3))]);
         assert_eq!(side, Side::Undetermined);
         assert!(said.starts_with("The PROXY between both captures is slow: of 42.0 ms per call it holds 35.0 ms at least."), "{said}");
         let network = (Side::Network, "The NETWORK is slow.".to_owned());
-        assert_eq!(told([Some((25, Some(41))), Some((0, Some(1)))]), network);
+        assert_eq!(told([(25, Some(41)), (0, Some(1))]), network);
     }
 
     #[test]
     fn where_the_ways_are_not_known_it_is_either() {
         for ways in [
-            [None, None],
-            [Some((0, None)), Some((0, Some(1)))],
+            [(0, None), (0, None)],
+            [(0, None), (0, Some(1))],
             // At most most of it, at least little.
-            [Some((1, Some(30))), Some((0, Some(1)))],
+            [(1, Some(30)), (0, Some(1))],
         ] {
             let (side, said) = told(ways);
             assert_eq!(side, Side::Undetermined);
