@@ -223,7 +223,9 @@ pub struct ConnectionSummary {
     pub accounts: Option<Box<[DirectionAccount; 2]>>,
     /// The line before which each direction's bytes queued, where timelines were asked for and there is one.
     pub lines: [Option<Box<Line>>; 2],
-    /// What it speaks, where that was found out.
+    /// Whether it was found out what it speaks: its calls then have accounts of their own, made of their times.
+    pub is_known: bool,
+    /// What its first call spoke.
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,

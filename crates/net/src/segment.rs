@@ -193,6 +193,12 @@ pub trait Handler {
     /// A connection of which a picture was wanted is over; comes before `close`.
     fn plot(&mut self, _c: &Connection, _s: &mut Self::State, _plot: Plot) {}
 
+    /// Whether the account of this connection's time is to say what it went to by when, where the tracker keeps that.
+    /// Once it is not, that is dropped.
+    fn wants_timeline(&self, _s: &Self::State) -> bool {
+        true
+    }
+
     /// Whether an account of this connection's time is wanted, where the tracker keeps accounts. Once
     /// it is not, the account is dropped.
     fn wants_account(&self, _s: &Self::State) -> bool {

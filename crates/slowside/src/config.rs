@@ -1,6 +1,7 @@
 //! What a run is asked to do.
 
 use analysis::filter::Filter;
+use analysis::results::Vantage;
 use model::Time;
 use std::fmt;
 use std::io::Read;
@@ -117,6 +118,25 @@ impl Captures {
         let is_pipe = |p: &PathBuf| std::fs::metadata(p).is_ok_and(|m| !m.is_file() && !m.is_dir());
         let mut all = self.lists().into_iter().flatten();
         all.any(|p| p.as_os_str() == "-" || is_pipe(p))
+    }
+
+    /// The files of each capture.
+    pub(crate) fn inputs(&self) -> Vec<&[PathBuf]> {
+        let [a, b] = self.lists();
+        match self {
+            Captures::Two(..) | Captures::Sides { .. } => vec![a, b],
+            Captures::One(_) | Captures::Client(_) | Captures::Server(_) => vec![a],
+        }
+    }
+
+    /// Where each was taken, if that is stated.
+    pub(crate) fn stated(&self) -> [Option<Vantage>; 2] {
+        match self {
+            Captures::One(_) | Captures::Two(..) => [None, None],
+            Captures::Sides { .. } => [Some(Vantage::Client), Some(Vantage::Server)],
+            Captures::Client(_) => [Some(Vantage::Client), None],
+            Captures::Server(_) => [Some(Vantage::Server), None],
+        }
     }
 
     /// The files of each capture; of one capture the second list is empty.

@@ -8,11 +8,11 @@ use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::run::{self, Selection, Tally};
 use crate::series::{Collector, RowSink};
-use crate::stream::Stream;
+use crate::stream::{Finished, Stream};
 use analysis::connections::Lister;
 use analysis::conns;
 use analysis::packed::Packed;
-use analysis::results::{CaptureResult, ConnectionResult, ConnsResult, Order, Vantage};
+use analysis::results::{ConnectionResult, ConnsResult, Order, Vantage};
 use model::{ConnectionSummary, Transport, limits};
 use std::path::PathBuf;
 
@@ -47,9 +47,23 @@ pub fn series(
     Ok(both.result)
 }
 
-struct Both<'a> {
-    result: ConnsResult,
+/// The connections of captures, and which of them were asked for.
+pub(crate) struct Both<'a> {
+    pub(crate) result: ConnsResult,
     selection: Selection<'a>,
+}
+
+/// The same of captures of which one reading gathered them already.
+pub(crate) fn of_read(
+    captures: &Captures,
+    read: ConnsResult,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<ConnsResult, Error> {
+    Ok(match as_one(captures, &read) {
+        Some(one) => again_as_one(&one, config, None, events)?.result,
+        None => read,
+    })
 }
 
 /// As two captures or, where these are files of one rotated set, as one.
@@ -60,20 +74,35 @@ fn best<'a>(
     events: &mut dyn FnMut(Event),
 ) -> Result<Both<'a>, Error> {
     let read = both(captures, config, series.as_deref_mut(), events)?;
-    let Captures::Two(a, b) = captures else {
+    let Some(one) = as_one(captures, &read.result) else {
         return Ok(read);
     };
-    let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
-    if captures.are_piped() || !continue_each_other(&read.result, &all) {
-        return Ok(read);
-    }
+    again_as_one(&one, config, series, events)
+}
+
+fn again_as_one<'a>(
+    one: &Captures,
+    config: &'a Config,
+    mut series: Option<&mut Collector>,
+    events: &mut dyn FnMut(Event),
+) -> Result<Both<'a>, Error> {
     if let Some(series) = series.as_deref_mut() {
         *series = Collector::new(series.width_ns());
     }
-    let one = both(&Captures::One(all), config, series, events)?;
+    let one = both(one, config, series, events)?;
     let note = "The two captures have no packet in common but continue each other: they are read as one capture.";
     events(Event::Note(note.into()));
     Ok(one)
+}
+
+/// What was read as two captures as one, where it is to be read again so.
+fn as_one(captures: &Captures, read: &ConnsResult) -> Option<Captures> {
+    let Captures::Two(a, b) = captures else {
+        return None;
+    };
+    let all: Vec<PathBuf> = a.iter().chain(b).cloned().collect();
+    let are_one = !captures.are_piped() && continue_each_other(read, &all);
+    are_one.then_some(Captures::One(all))
 }
 
 /// Whether captures given as two ends are files of one rotated set: one begins where the other ends, no connection
@@ -92,92 +121,138 @@ fn both<'a>(
     mut series: Option<&mut Collector>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Both<'a>, Error> {
-    let mut read = |inputs: &[PathBuf], index, side, take: &mut dyn FnMut(&ConnectionSummary)| {
+    let mut list = Gathered::new(captures);
+    let mut read_in_full = Vec::new();
+    for (index, inputs) in captures.inputs().into_iter().enumerate() {
         let series = series.as_deref_mut();
-        read(inputs, config, index, side, series, take, events)
-    };
-    let mut exchanged = false;
-    let (results, selection, left_out, mut connections) = match captures {
-        Captures::One(inputs) | Captures::Client(inputs) | Captures::Server(inputs) => {
-            let side = match captures {
-                Captures::Client(_) => Some(Vantage::Client),
-                Captures::Server(_) => Some(Vantage::Server),
-                _ => None,
-            };
-            let mut lister = Lister::default();
-            let one = read(inputs, 0, side, &mut |c| lister.add(&conns::alone(c)))?;
-            (
-                vec![one.capture],
-                one.selection,
-                one.left_out,
-                lister.list(),
-            )
-        }
-        Captures::Two(client, server) | Captures::Sides { client, server } => {
-            let (mut there, mut here) = (Packed::default(), Packed::default());
-            let mut one = read(client, 0, Some(Vantage::Client), &mut |c| there.push(c))?;
-            let mut two = read(server, 1, Some(Vantage::Server), &mut |c| here.push(c))?;
-            if matches!(captures, Captures::Two(..)) && conns::are_exchanged(&there, &here) {
-                std::mem::swap(&mut one, &mut two);
-                std::mem::swap(&mut there, &mut here);
-                (one.capture.side, two.capture.side) = (two.capture.side, one.capture.side);
-                exchanged = true;
-            }
-            (
-                vec![one.capture, two.capture],
-                one.selection,
-                one.left_out + two.left_out,
-                conns::of_two((0, &there), (1, &here)),
-            )
-        }
-    };
-    // Only now, so that a connection has the same number whatever is selected.
-    if !selection.takes_all_times() {
-        connections.retain(|c| selection.overlaps(c.first, c.last));
+        read_in_full.push(read(inputs, config, index, &mut list, series, events)?);
     }
-    Ok(Both {
-        result: ConnsResult {
-            captures: results,
-            connections,
-            left_out,
-            exchanged,
-            order: Order::default(),
-        },
-        selection,
-    })
+    Ok(list.finish(read_in_full))
 }
 
-struct Read<'a> {
-    capture: CaptureResult,
-    selection: Selection<'a>,
+/// The connections of one or two captures, as they are over.
+pub(crate) struct Gathered {
+    list: List,
+    stated: [Option<Vantage>; 2],
+    tallies: [Tally; 2],
+    /// How many of each capture.
+    taken: [usize; 2],
     left_out: u64,
 }
 
-/// Reads one capture and hands its connections to `take`, as each is over.
+enum List {
+    One(Lister),
+    /// Which is which may be known only when both were read.
+    Two([Packed<ConnectionSummary>; 2]),
+}
+
+impl Gathered {
+    pub(crate) fn new(captures: &Captures) -> Gathered {
+        Gathered {
+            list: match captures.inputs().len() {
+                2 => List::Two(Default::default()),
+                _ => List::One(Lister::default()),
+            },
+            stated: captures.stated(),
+            tallies: Default::default(),
+            taken: [0; 2],
+            left_out: 0,
+        }
+    }
+
+    /// Takes the connections of a batch of capture `which`, and counts its calls.
+    pub(crate) fn add(&mut self, which: usize, records: &Answers) {
+        let tally = &mut self.tallies[which];
+        for shard in &records.shards {
+            tally.counted(&shard.tally);
+        }
+        records.calls().for_each(|call| tally.call(call));
+        for c in records.connections() {
+            self.tallies[which].connection(c);
+            if c.transport == Transport::Tcp {
+                self.take(which, c);
+            }
+        }
+    }
+
+    fn take(&mut self, which: usize, c: &ConnectionSummary) {
+        let taken = &mut self.taken[which];
+        if *taken >= limits::CONNECTIONS {
+            self.left_out += 1;
+            return;
+        }
+        *taken += 1;
+        match &mut self.list {
+            List::One(lister) => lister.add(&conns::alone(c)),
+            List::Two(both) => both[which].push(c),
+        }
+    }
+
+    /// The list, of captures that were read to their ends.
+    pub(crate) fn finish(self, read: Vec<(Finished, Selection<'_>)>) -> Both<'_> {
+        let are_two = read.len() == 2;
+        let (mut captures, mut selections) = (Vec::new(), Vec::new());
+        for (tally, (finished, selection)) in self.tallies.into_iter().zip(read) {
+            captures.push(tally.result(&finished));
+            selections.push(selection);
+        }
+        let mut exchanged = false;
+        let mut connections = match self.list {
+            List::One(lister) => lister.list(),
+            List::Two([mut client, mut server]) => {
+                exchanged = self.stated == [None, None] && conns::are_exchanged(&client, &server);
+                if exchanged {
+                    std::mem::swap(&mut client, &mut server);
+                    captures.reverse();
+                    selections.reverse();
+                }
+                conns::of_two((0, &client), (1, &server))
+            }
+        };
+        let sides = match are_two {
+            true => [Some(Vantage::Client), Some(Vantage::Server)],
+            false => self.stated,
+        };
+        for (capture, side) in captures.iter_mut().zip(sides) {
+            capture.side = side;
+        }
+        let selection = selections.swap_remove(0);
+        // Only now, so that a connection has the same number whatever is selected.
+        if !selection.takes_all_times() {
+            connections.retain(|c| selection.overlaps(c.first, c.last));
+        }
+        Both {
+            result: ConnsResult {
+                captures,
+                connections,
+                left_out: self.left_out,
+                exchanged,
+                order: Order::default(),
+            },
+            selection,
+        }
+    }
+}
+
+/// Reads one capture and gathers its connections.
 fn read<'a>(
     inputs: &[PathBuf],
     config: &'a Config,
     index: usize,
-    side: Option<Vantage>,
+    list: &mut Gathered,
     mut series: Option<&mut Collector>,
-    take: &mut dyn FnMut(&ConnectionSummary),
     events: &mut dyn FnMut(Event),
-) -> Result<Read<'a>, Error> {
+) -> Result<(Finished, Selection<'a>), Error> {
     let wanted = match &series {
         None => Wanted::Accounts,
         Some(series) => Wanted::Series(series.width_ns()),
     };
     let mut stream = Stream::start(run::open(inputs)?, run::share_for_accounts(config), wanted);
     let mut records = Answers::default();
-    let mut tally = Tally::default();
     let mut selection = Selection::new(config);
-    let (mut taken, mut left_out) = (0, 0);
     loop {
         let more = stream.next(&mut records);
         selection.starts_at(stream.first_time());
-        for shard in &records.shards {
-            tally.counted(&shard.tally);
-        }
         if let Some(series) = series.as_deref_mut() {
             for interval in records.intervals() {
                 series.interval(index, interval)?;
@@ -189,29 +264,11 @@ fn read<'a>(
                 series.closed(index, c.id)?;
             }
         }
-        for c in records.connections() {
-            tally.connection(c);
-            if c.transport != Transport::Tcp {
-                continue;
-            }
-            if taken < limits::CONNECTIONS {
-                taken += 1;
-                take(c);
-            } else {
-                left_out += 1;
-            }
-        }
+        list.add(index, &records);
         run::report(&stream, events);
         if !more {
             break;
         }
     }
-    let finished = stream.take_finished()?;
-    let mut capture = tally.result(&finished);
-    capture.side = side;
-    Ok(Read {
-        capture,
-        selection,
-        left_out,
-    })
+    Ok((stream.take_finished()?, selection))
 }

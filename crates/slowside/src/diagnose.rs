@@ -3,6 +3,7 @@
 use crate::Error;
 use crate::chosen::{Chosen, Rows};
 use crate::config::{Captures, Config, Event};
+use crate::conns::Gathered;
 use crate::judged::AllJudged;
 use crate::link::Wanted;
 use crate::merge::Answers;
@@ -17,7 +18,7 @@ use analysis::diagnosers::Diagnosers;
 use analysis::facts::Thresholds;
 use analysis::filter::Filter;
 use analysis::ledgers::{Judged, Looked};
-use analysis::results::{CaptureResult, Diagnosis, Unpaired, Vantage};
+use analysis::results::{CaptureResult, ConnsResult, Diagnosis, Unpaired, Vantage};
 use analysis::tiers::Only;
 use capture::Capture;
 use model::{Call, Endpoint, Episode, Time};
@@ -31,6 +32,7 @@ struct Side<'a> {
     tally: Tally,
     selection: Selection<'a>,
     only: Option<&'a Only>,
+    lists_connections: bool,
     /// What both captures together say of which calls are looked at, by their row.
     chosen: Option<Rows>,
     /// Rows of batches before this one.
@@ -105,6 +107,8 @@ pub(crate) struct Diagnosed {
     pub(crate) captures: Captures,
     /// Each call's ledger, and its connection's number, where that was asked for.
     pub(crate) judged: Option<AllJudged>,
+    /// The connections of the captures, where that was asked for.
+    pub(crate) conns: Option<ConnsResult>,
     pub(crate) numbers: Numbers,
 }
 
@@ -120,6 +124,8 @@ pub(crate) struct ReadOptions<'a> {
     pub(crate) charts: bool,
     /// Whether to gather what comparisons need.
     pub(crate) measure: bool,
+    /// Whether to list the connections, each with an account of its time.
+    pub(crate) conns: bool,
     /// Whether to keep each call's ledger.
     pub(crate) rows: bool,
     /// What is asked of calls that are all looked at: ledgers are kept of those that pass.
@@ -138,6 +144,7 @@ struct Made {
     charts: Charts,
     kept: Option<Kept>,
     judged: Option<AllJudged>,
+    conns: Option<ConnsResult>,
     chosen: Chosen,
     numbers: Numbers,
 }
@@ -152,6 +159,7 @@ impl<'a> ReadOptions<'a> {
             config,
             charts: false,
             measure: false,
+            conns: false,
             rows: false,
             asked: None,
             times: Times::default(),
@@ -182,6 +190,7 @@ impl<'a> ReadOptions<'a> {
         };
         let cut = ReadOptions {
             config: &all_times,
+            conns: false,
             times,
             ..*self
         };
@@ -205,6 +214,7 @@ impl<'a> ReadOptions<'a> {
             }
         }
         cut.captures = d.captures;
+        cut.conns = d.conns;
         cut.diagnosis.notes.push(NO_CALL_BEGAN.into());
         Ok(cut)
     }
@@ -261,7 +271,7 @@ impl<'a> ReadOptions<'a> {
 
     /// A capture that is open already.
     pub(crate) fn one(&self, capture: Capture) -> Result<Diagnosis, Error> {
-        let made = self.open(vec![capture], [None, None], [None, None], &mut |_| {})?;
+        let made = self.open(vec![capture], [None, None], [None, None], None, &mut |_| {})?;
         Ok(made.diagnosis)
     }
 
@@ -279,6 +289,7 @@ impl<'a> ReadOptions<'a> {
             kept: made.kept,
             captures: captures.clone(),
             judged: made.judged,
+            conns: made.conns,
             numbers: made.numbers,
         })
     }
@@ -305,6 +316,7 @@ impl<'a> ReadOptions<'a> {
             config: &all,
             charts: false,
             measure: false,
+            conns: false,
             asked,
             ..*self
         };
@@ -322,18 +334,10 @@ impl<'a> ReadOptions<'a> {
         chosen: [Option<Rows>; 2],
         events: &mut dyn FnMut(Event),
     ) -> Result<Made, Error> {
-        let (inputs, stated): (Vec<&[PathBuf]>, _) = match captures {
-            Captures::One(a) => (vec![a], [None, None]),
-            Captures::Two(a, b) => (vec![a, b], [None, None]),
-            Captures::Sides { client, server } => (
-                vec![client, server],
-                [Some(Vantage::Client), Some(Vantage::Server)],
-            ),
-            Captures::Client(a) => (vec![a], [Some(Vantage::Client), None]),
-            Captures::Server(a) => (vec![a], [Some(Vantage::Server), None]),
-        };
-        let opened: Result<Vec<Capture>, Error> = inputs.into_iter().map(run::open).collect();
-        self.open(opened?, stated, chosen, events)
+        let inputs = captures.inputs().into_iter();
+        let opened: Result<Vec<Capture>, Error> = inputs.map(run::open).collect();
+        let list = self.conns.then(|| Gathered::new(captures));
+        self.open(opened?, captures.stated(), chosen, list, events)
     }
 
     fn open(
@@ -341,6 +345,7 @@ impl<'a> ReadOptions<'a> {
         captures: Vec<Capture>,
         stated: [Option<Vantage>; 2],
         chosen: [Option<Rows>; 2],
+        mut conns: Option<Gathered>,
         events: &mut dyn FnMut(Event),
     ) -> Result<Made, Error> {
         let mut diagnoser = self.diagnoser(captures.len(), stated);
@@ -370,6 +375,9 @@ impl<'a> ReadOptions<'a> {
             if let Some(end) = ends.get_mut(which) {
                 feed(end, 0, side, &records);
             }
+            if let Some(conns) = &mut conns {
+                conns.add(which, &records);
+            }
             if self.rows {
                 records.connections().for_each(|c| opened_at.add(which, c));
             }
@@ -386,11 +394,13 @@ impl<'a> ReadOptions<'a> {
             }
             report(&sides, events);
         }
-        let mut results = Vec::new();
+        let (mut results, mut read) = (Vec::new(), Vec::new());
         for mut side in sides {
             let finished = side.stream.take_finished()?;
             results.push(side.tally.result(&finished));
+            read.push((finished, side.selection));
         }
+        let conns = conns.map(|conns| conns.finish(read).result);
         let as_read = results.clone();
         let mut judged = self.rows.then(AllJudged::default);
         let mut unpaired = Vec::new();
@@ -447,6 +457,7 @@ impl<'a> ReadOptions<'a> {
             charts,
             kept,
             judged,
+            conns,
             chosen: asked,
         })
     }
@@ -498,9 +509,10 @@ impl<'a> ReadOptions<'a> {
     }
 
     fn sides(&self, captures: Vec<Capture>) -> Vec<Side<'a>> {
-        let wanted = match self.measure {
-            true => Wanted::Measured(FIRST_WIDTH_NS),
-            false => Wanted::Everything,
+        let wanted = match (self.measure, self.conns) {
+            (true, _) => Wanted::Measured(FIRST_WIDTH_NS),
+            (false, true) => Wanted::Reported,
+            (false, false) => Wanted::Everything,
         };
         let share = run::share(self.config, captures.len());
         let side = |capture| Side {
@@ -508,6 +520,7 @@ impl<'a> ReadOptions<'a> {
             tally: Tally::default(),
             selection: Selection::new(self.config),
             only: self.only,
+            lists_connections: self.conns,
             chosen: None,
             rows: 0,
             ended: false,
@@ -633,13 +646,16 @@ fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Ans
     {
         let ended = c.reset.is_none_or(|reset| within(reset.at.time));
         let opened = c.handshake.syn.is_none_or(within);
-        if ended && opened {
+        // Where connections are listed as well: what its calls tell is not told again by its account.
+        let is_told_by_calls = side.lists_connections && c.is_known;
+        if ended && opened && !is_told_by_calls {
             diagnoser.connection(which, c);
             continue;
         }
         // What ended it, or how often it had to knock, lies outside of the times asked for; how long the path
         // took then still serves.
         let mut c = c.clone();
+        c.accounts = c.accounts.filter(|_| !is_told_by_calls);
         c.reset = c.reset.filter(|_| ended);
         if !opened {
             (c.handshake.syn_retries, c.handshake.syn_ack_retries) = (0, 0);

@@ -153,7 +153,9 @@ pub(crate) enum Wanted {
     Accounts,
     /// Also how many calls are outstanding, and the packets that ask for something before there are any.
     Everything,
-    /// Everything, and what connections did in each interval of so many nanoseconds.
+    /// Everything, and what each connection waited for, also where its calls tell.
+    Reported,
+    /// The same, and what connections did in each interval of so many nanoseconds.
     Measured(i64),
     /// What connections waited for, and what they and their calls did in each interval of so many
     /// nanoseconds.
@@ -172,6 +174,14 @@ pub(crate) enum Wanted {
 }
 
 impl Wanted {
+    /// Whether it is for a diagnosis.
+    pub(crate) fn is_of_everything(self) -> bool {
+        matches!(
+            self,
+            Wanted::Everything | Wanted::Reported | Wanted::Measured(_)
+        )
+    }
+
     /// Whether connections that the end of the capture closes may come before what else it completes.
     pub(crate) fn takes_parts(self) -> bool {
         matches!(
@@ -190,6 +200,8 @@ pub(crate) struct Link {
     tally: Option<CallTally>,
     /// Whether all connections have an account, whatever they speak.
     accounts: bool,
+    /// Whether these say what time went to by when, whatever they speak.
+    timelines: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
     gaps: Vec<(u64, Mark, ConnectionId)>,
@@ -239,26 +251,27 @@ impl Link {
             | Wanted::Packets
             | Wanted::Worth => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
-            Wanted::Everything | Wanted::Measured(_) | Wanted::Series(_) | Wanted::Live(_) => {
-                protocol::Wanted::Everything
-            }
+            Wanted::Everything
+            | Wanted::Reported
+            | Wanted::Measured(_)
+            | Wanted::Series(_)
+            | Wanted::Live(_) => protocol::Wanted::Everything,
         };
         let counts = matches!(wanted, Wanted::Accounts | Wanted::Series(_));
         link.tally = counts.then(CallTally::default);
-        let knocks = matches!(
-            wanted,
-            Wanted::Startup | Wanted::Everything | Wanted::Measured(_)
-        );
+        let knocks = wanted == Wanted::Startup || wanted.is_of_everything();
         link.knocks = knocks.then(Vec::new);
         link.handshakes = wanted == Wanted::Startup;
         link.output.names = wanted == Wanted::Startup;
-        let named = matches!(
-            wanted,
-            Wanted::Named | Wanted::Everything | Wanted::Measured(_)
-        );
+        let named = wanted == Wanted::Named || wanted.is_of_everything();
         link.output.file_names = named.then(Vec::new);
         link.output.packets = (wanted == Wanted::SqlNet).then(Vec::new);
-        link.accounts = counts || matches!(wanted, Wanted::Measured(_) | Wanted::Live(_));
+        link.accounts = counts
+            || matches!(
+                wanted,
+                Wanted::Reported | Wanted::Measured(_) | Wanted::Live(_)
+            );
+        link.timelines = matches!(wanted, Wanted::Measured(_));
         link.stretches = matches!(wanted, Wanted::Live(_)).then(Vec::new);
         link
     }
@@ -503,6 +516,10 @@ impl Handler for Link {
         self.accounts || !s.conversation.is_known()
     }
 
+    fn wants_timeline(&self, s: &OpenConnection) -> bool {
+        self.timelines || !s.conversation.is_known()
+    }
+
     fn kept(&self, s: &OpenConnection) -> net::Kept {
         let protocol::Kept { bytes, things } = s.conversation.kept();
         net::Kept { bytes, things }
@@ -562,8 +579,11 @@ impl Handler for Link {
             protocol,
             ..
         } = s;
+        let is_known = conversation.is_known();
         let summary = ConnectionSummary {
+            is_known,
             protocol,
+            accounts: (summary.accounts).filter(|_| self.accounts || !is_known),
             ..summary
         };
         let why = summary.close;

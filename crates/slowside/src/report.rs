@@ -1,8 +1,8 @@
 //! Captures into everything that a report shows: the diagnosis with what its charts are drawn from, the
 //! connections, the statements of databases, and pictures of the connections that matter most.
 //!
-//! Each part comes from the very function that its own command uses, so that their numbers are the same,
-//! and costs one more reading of the captures.
+//! Each part comes from the very function that its own command uses, so that their numbers are the same;
+//! statements, and pictures, cost one more reading of the captures each.
 
 mod ladders;
 
@@ -56,16 +56,19 @@ pub fn report(
     let mut passes = Passes::default();
     let read = ReadOptions {
         charts: true,
+        conns: true,
         ..ReadOptions::new(app, config)
     };
     let Diagnosed {
         mut diagnosis,
         mut charts,
         captures,
+        conns,
         ..
     } = read.by_peers(captures, &mut |e| events(passes.part(e)))?;
-    passes.next();
-    let conns = conns(&captures, config, &mut |e| events(passes.part(e)))?;
+    let lost = || Error::Message("no connections were listed; please report this".into());
+    let read = conns.ok_or_else(lost)?;
+    let conns = conns::of_read(&captures, read, config, &mut |e| events(passes.part(e)))?;
     let sql = match diagnosis.ops.iter().any(|o| o.protocol.is_sql()) {
         true => {
             passes.next();
@@ -211,7 +214,7 @@ struct Passes {
 }
 
 /// How often captures are read at least.
-const READINGS: u64 = 3;
+const READINGS: u64 = 2;
 
 impl Passes {
     fn next(&mut self) {

@@ -78,7 +78,7 @@ impl Connections {
                 | Wanted::Startup
                 | Wanted::Packets => tracker,
                 Wanted::Accounts | Wanted::Worth => tracker.with_accounts().with_bytes_alone(),
-                Wanted::Everything => tracker.with_accounts().with_timelines(),
+                Wanted::Everything | Wanted::Reported => tracker.with_accounts().with_timelines(),
                 Wanted::Measured(width_ns) => tracker.with_intervals(width_ns).with_timelines(),
                 Wanted::Series(width_ns) => tracker.with_intervals(width_ns).with_bytes_alone(),
                 Wanted::Live(width_ns) => tracker.with_intervals(width_ns),
@@ -474,7 +474,7 @@ impl Stream {
         let reader = Reader::new(capture).within(times);
         let reader = match wanted {
             Wanted::Startup => reader.with_arps(),
-            Wanted::Everything | Wanted::Measured(_) => reader.with_arps().with_notices(),
+            _ if wanted.is_of_everything() => reader.with_arps().with_notices(),
             Wanted::Packets => reader.with_sights(),
             Wanted::Worth => reader.with_sights().with_notices(),
             _ => reader,

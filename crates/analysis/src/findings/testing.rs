@@ -297,6 +297,7 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         directions: [directions; 2],
         accounts: None,
         lines: [None, None],
+        is_known: false,
         protocol: None,
         pipelined: None,
         sqlnet: None,

@@ -136,6 +136,7 @@ fn connection(out: u64, back: u64) -> ConnectionSummary {
         directions: [direction(out), direction(back)],
         accounts: None,
         lines: [None, None],
+        is_known: false,
         protocol: None,
         pipelined: None,
         sqlnet: None,

@@ -344,6 +344,7 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
         directions: Default::default(),
         accounts: None,
         lines: [None, None],
+        is_known: false,
         protocol: None,
         pipelined: None,
         sqlnet: None,

@@ -110,6 +110,7 @@ pub(crate) fn connection() -> ConnectionSummary {
         directions,
         accounts: None,
         lines: [None, None],
+        is_known: false,
         protocol: Some(Protocol::Pgsql),
         pipelined: None,
         sqlnet: None,

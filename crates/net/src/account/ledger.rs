@@ -50,6 +50,10 @@ impl Ledger {
         self.timeline = Some(Timeline::default());
     }
 
+    pub(super) fn drop_timeline(&mut self) {
+        self.timeline = None;
+    }
+
     pub(super) fn keep(&mut self, band: Band) {
         self.band = Some(Box::new(band));
     }

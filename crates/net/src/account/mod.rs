@@ -76,6 +76,11 @@ impl Meter {
         self
     }
 
+    /// Nobody asks for that any more.
+    pub(crate) fn drop_timelines(&mut self) {
+        self.senders.iter_mut().for_each(Sender::drop_timeline);
+    }
+
     /// The same, with a picture of it.
     pub(crate) fn with_plot(mut self, request: PlotRequest) -> Meter {
         let PlotRequest {

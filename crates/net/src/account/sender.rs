@@ -172,6 +172,10 @@ impl Sender {
         self.ledger.keep_timeline();
     }
 
+    pub(super) fn drop_timeline(&mut self) {
+        self.ledger.drop_timeline();
+    }
+
     /// Keeps each stretch of time.
     pub(super) fn keep(&mut self, band: Band) {
         self.ledger.keep(band);

@@ -316,6 +316,7 @@ impl<S> Entry<S> {
             directions,
             accounts,
             lines,
+            is_known: false,
             protocol: None,
             pipelined: None,
             sqlnet: None,

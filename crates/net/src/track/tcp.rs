@@ -142,6 +142,9 @@ impl Tcp {
         if !out.handler.wants_account(out.state) {
             return self.follow(out, s, bytes, d);
         }
+        if !out.handler.wants_timeline(out.state) {
+            meter.drop_timelines();
+        }
         let (stream, peer) = both(&mut self.streams, d);
         let before = Before::of(stream, peer);
         let packets = self.packets;
