@@ -158,12 +158,15 @@ impl Health {
             return;
         }
         let sums = self.sums_of(source);
-        let header = header.map(|found| (ChecksumOf::Ip, found));
-        for (of, found) in header.into_iter().chain(payload) {
-            match found {
-                ChecksumState::Wrong if joins => sums.add(of, ChecksumState::Joined, at),
-                found => sums.add(of, found, at),
-            }
+        let of_sender = |found| match found {
+            ChecksumState::Wrong if joins => ChecksumState::Joined,
+            found => found,
+        };
+        if let Some(found) = header {
+            sums.add(ChecksumOf::Ip, of_sender(found), at);
+        }
+        if let Some((of, found)) = payload {
+            sums.add(of, of_sender(found), at);
         }
     }
 
@@ -187,6 +190,7 @@ impl Health {
     }
 
     /// Looks at a packet's link layer.
+    #[inline]
     pub(super) fn frame(&mut self, packet: &Packet, data: &[u8], ip: &Ip, kind: SightKind) {
         // Almost all go from one host to another, without a tag.
         if let [first, _, _, _, _, _, _, _, _, _, _, _, a, b, ..] = data
@@ -197,6 +201,11 @@ impl Health {
         {
             return;
         }
+        self.other_frame(packet, data, ip, kind);
+    }
+
+    #[inline(never)]
+    fn other_frame(&mut self, packet: &Packet, data: &[u8], ip: &Ip, kind: SightKind) {
         let seen = sight::of(packet, data, ip, kind);
         let mut notice = |kind| {
             self.notices.push(Notice {
