@@ -80,19 +80,12 @@ fn may(program: &str, with: &str) -> bool {
 
 /// A program of which `--version` says this. It is asked once: tshark takes half a second to say so.
 fn is_there(program: &str, says: &str) -> bool {
-    static SAID: Mutex<BTreeMap<String, String>> = Mutex::new(BTreeMap::new());
-    let ask = || {
-        let shown = Command::new(program).arg("--version").output();
-        shown.map_or_else(
-            |_| String::new(),
-            |s| String::from_utf8_lossy(&s.stdout).into_owned(),
-        )
-    };
+    static SAID: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
     let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = said
+    let shown = said
         .entry(program.to_owned())
-        .or_insert_with(ask)
-        .contains(says);
+        .or_insert_with(|| version(program));
+    let found = shown.as_ref().is_some_and(|shown| shown.contains(says));
     drop(said);
     if !found {
         let in_ci = std::env::var_os("CI").is_some();
@@ -102,10 +95,36 @@ fn is_there(program: &str, says: &str) -> bool {
     found
 }
 
+/// What it says of itself, if it is there.
+fn version(program: &str) -> Option<String> {
+    let shown = Command::new(program).arg("--version").output().ok()?;
+    Some(String::from_utf8_lossy(&shown.stdout).into_owned())
+}
+
+/// Sends a signal, such as `INT`, by a shell: the program that does so is not everywhere. Whether it was sent: the process may
+/// have ended.
+#[must_use]
+pub fn signal(name: &str, process: u32) -> bool {
+    let kill = format!("kill -s {name} {process}");
+    let sent = Command::new("sh").args(["-c", &kill]).status();
+    sent.is_ok_and(|status| status.success())
+}
+
 /// Nanoseconds of a number of seconds as tshark writes it, with at most nine digits behind the point.
 #[must_use]
 pub fn nanoseconds(seconds: &str) -> i64 {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, "0"));
     let parse = |digits: &str| digits.parse::<i64>().expect("digits");
     parse(whole) * 1_000_000_000 + parse(&format!("{fraction:0<9}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_is_not_there_is_not() {
+        assert!(version("sh-that-is-nowhere").is_none());
+        assert!(version("cargo").is_some_and(|said| said.contains("cargo")));
+    }
 }

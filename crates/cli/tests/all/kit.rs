@@ -1,7 +1,7 @@
 //! The command as tests run it, and the files that they give it.
 
 pub(crate) use testkit::at_hand::{
-    has, has_known_tshark, lab, lab_run, may_mount, may_trace, nanoseconds, root, sample,
+    has, has_known_tshark, lab, lab_run, may_mount, may_trace, nanoseconds, root, sample, signal,
 };
 
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //! for the rights that containers and files give; where that is not to be had the tests say so and are left out.
 
 use crate::command::Collector;
-use crate::kit::{SLOWSIDE, command, folder, has, slowside, text};
+use crate::kit::{SLOWSIDE, command, has, signal, slowside, text};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -125,10 +125,7 @@ fn threads(run: &Child) -> Vec<String> {
 }
 
 fn interrupt(run: &Child) {
-    let signal = Command::new("kill")
-        .args(["-INT", &run.id().to_string()])
-        .status();
-    assert!(signal.expect("kill").success());
+    assert!(signal("INT", run.id()), "it runs");
 }
 
 fn ended(child: Child) -> Output {
@@ -313,7 +310,9 @@ fn evidence_is_written_by_nobody_or_refused_before_anything_is_captured() {
     if !may_capture() {
         return;
     }
-    let folder = folder("privilege");
+    // Where nobody may go: what is built may lie in a home.
+    let private = tempfile::tempdir().expect("a folder");
+    let folder = private.path().to_owned();
     fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("the test's own folder");
     let refused = with_evidence(&folder);
     assert_eq!(refused.status.code(), Some(2), "{refused:?}");

@@ -1,7 +1,9 @@
 //! `slowside live` without a terminal: its totals against those of other commands, thresholds and what they
 //! write, and how it ends.
 
-use crate::kit::{SLOWSIDE, file, folder, refused, root, slowside, slowside_with, text, waiting};
+use crate::kit::{
+    self, SLOWSIDE, file, folder, refused, root, slowside, slowside_with, text, waiting,
+};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -335,9 +337,7 @@ fn a_signal_ends_it_with_the_totals_and_a_cut_record_is_no_damage() {
             empty.clear();
             assert!(out.read_line(&mut empty).expect("a line") > 0);
         }
-        let id = child.id().to_string();
-        let sent = Command::new("kill").args(["-s", signal, &id]).status();
-        assert!(sent.expect("a process").success());
+        assert!(kit::signal(signal, child.id()), "it runs");
         let rest: Vec<String> = out.lines().map(|l| l.expect("UTF-8")).collect();
         let last = rest.last().expect("a total");
         assert!(last.contains("\"kind\":\"total\""), "{signal}: {last}");

@@ -2,12 +2,12 @@
 
 use super::conversation;
 use super::schema::assert_described;
-use crate::kit::{command, file, slowside, text};
+use crate::kit::{command, file, signal, slowside, text};
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// A listener as long as this lives.
 pub(crate) struct Listening {
@@ -220,10 +220,7 @@ fn an_interrupt_ends_with_what_was_measured() {
     let mut line = String::new();
     let mut told = BufReader::new(child.stderr.take().expect("a pipe"));
     told.read_line(&mut line).expect("a line");
-    let kill = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(kill.expect("kill runs").success());
+    assert!(signal("INT", child.id()), "it runs");
     let value = answer(&child.wait_with_output().expect("an end"));
     assert_eq!(value["ended"], "stopped");
     assert!(value["uncorrected"]["count"].as_u64() > Some(0));

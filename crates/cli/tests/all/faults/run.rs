@@ -1,7 +1,7 @@
 //! A line and a fault into what became of it: how it ended, what it said, which files it left.
 
 use super::lines::Inputs;
-use crate::kit::{SLOWSIDE, folder, root};
+use crate::kit::{SLOWSIDE, folder, root, signal};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::net::TcpStream;
@@ -153,8 +153,8 @@ fn ended(mut child: Child, out: &Path) -> Option<ExitStatus> {
         if let Some((address, _)) = listens.filter(|_| !asked) {
             drop(TcpStream::connect(address));
             sleep(Duration::from_millis(30));
-            let id = child.id().to_string();
-            let _ = Command::new("kill").args(["-INT", &id]).status();
+            // What fails may have ended it.
+            let _ = signal("INT", child.id());
             asked = true;
         }
         if begun.elapsed() > PATIENCE {
