@@ -36,9 +36,10 @@ const LAST_VOTES: u32 = 2;
 /// Connections of a capture of which nothing matched, that are held against the other's: to look at all takes as long as
 /// their square. Of each so many of the calls that came last.
 const LONELY: usize = 64;
-const LATEST: usize = 16_384;
+const LATEST: usize = 2_048;
 
-/// Calls of a capture that have come to wait, behind which connections are looked at again: before any is evicted.
+/// So many calls of a capture have come to wait when connections are looked at first, before any call is evicted; then
+/// whenever twice as many have.
 const PASSED_ON: u64 = limits::LOOK_BACK_CALLS as u64 / 4;
 
 type Ends = (Endpoint, Endpoint);
@@ -142,6 +143,8 @@ pub struct Join {
     pub translated: bool,
     /// How many connections were matched across a proxy.
     pub proxied: u64,
+    /// Whether any is in both captures itself.
+    is_direct: bool,
 }
 
 impl Join {
@@ -153,6 +156,7 @@ impl Join {
         let unmatched = !state.matched;
         let hash = self.hasher.hash_one(name);
         if let Some(twin) = self.take(1 - side, name, hash, call.op) {
+            self.is_direct |= self.proxied == 0;
             if unmatched {
                 self.mark_matched(side, ends);
             }
@@ -179,7 +183,8 @@ impl Join {
             };
             self.vote(side, key, loose, out);
         }
-        if arrival.is_multiple_of(PASSED_ON) {
+        let is_due = arrival.is_multiple_of(PASSED_ON) && (arrival / PASSED_ON).is_power_of_two();
+        if is_due {
             self.pass_on(out);
         }
     }
@@ -319,7 +324,11 @@ impl Join {
     }
 
     /// Connections of which nothing has matched, although many of their calls wait: which of them did a proxy make of others?
+    /// Captures that have connections in common have none between them.
     fn pass_on(&mut self, out: &mut Vec<[Half; 2]>) {
+        if self.is_direct {
+            return;
+        }
         let lonely = self.sides.each_ref().map(Waiting::lonely);
         let found = proxied::pairs(lonely.each_ref().map(Vec::as_slice));
         for (a, b, same) in found {
@@ -330,7 +339,7 @@ impl Join {
 
     /// Capture 1's connection `b` is capture 0's `a`.
     fn identify(&mut self, a: Ends, b: Ends, out: &mut Vec<[Half; 2]>) {
-        self.translated = true;
+        (self.translated, self.is_direct) = (true, true);
         self.alias(a, (b, Shift::default()), out);
     }
 

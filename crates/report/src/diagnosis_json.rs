@@ -3,6 +3,7 @@
 use crate::{classes, concentrated, hops, hosts, layers, peers, tiers, value};
 use analysis::app::{AppFacts, ComparedBy};
 use analysis::findings::Rule;
+use analysis::hops::within;
 use analysis::results::{
     Clock, Diagnosis, Evidence, FileResult, Finding, JoinedRead, Matched, OpResult,
     TraceJoinResult, Unmatched,
@@ -67,6 +68,7 @@ pub(crate) fn whole(d: &Diagnosis) -> Value {
         "tiers": d.tiers.iter().map(tiers::value).collect::<Vec<_>>(),
         "peers": d.peers.iter().map(peers::value).collect::<Vec<_>>(),
         "hops": d.hops.iter().map(hops::value).collect::<Vec<_>>(),
+        "hops_within_ns": within(d).map(|(ns, _)| ns),
         "streams_ledger": d.streams_ledger.as_ref().map(ledger),
     })
 }

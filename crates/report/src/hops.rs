@@ -164,6 +164,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_host_between_holds_has_a_line() {
+        let mut d = path();
+        let all = d.ops[0].matched.as_mut().expect("of both ends");
+        (all.count, all.difference_mean_ns) = (1_834, 41_000_000);
+        d.ops.truncate(1);
+        expect_test::expect![[r#"
+            The path, from capture point to capture point, in ms
+              between                    calls   mean   out  back  of the path
+              client.pcap and wall.pcap  1,834   0.11  0.05  0.06         0.3%
+              wall.pcap and server.pcap  1,834   0.89  0.05  0.06           2%
+              within wall.pcap                  40.00     -     -          98%
+        "#]]
+        .assert_eq(&text(&d));
+        assert_eq!(diagnosis_json::whole(&d)["hops_within_ns"], 40_000_000);
+    }
+
+    #[test]
     fn folders_stand_only_where_names_alone_do_not_tell() {
         let mut d = path();
         let mut shown = |from: &str, to: &str| {
