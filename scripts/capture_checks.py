@@ -509,6 +509,7 @@ def waiting() -> None:
               "--before", "2s", "--after", "1s")
     run.heard("both ends capture, until max > 200ms")
     os.kill(found(lambda: [pid for pid in below(run.process.pid) if "tcpdump -U" in processes("desk").get(pid, "")]), signal.SIGKILL)
+    run.heard("nobody looks at what passes at the client client")
     # Rings go round meanwhile.
     time.sleep(8)
     slowly()

@@ -55,6 +55,12 @@ pub enum Event {
         what: Crossed,
         after_s: u64,
     },
+    /// Who looks for it there ended, and is begun again until it stays.
+    Unwatched {
+        side: Side,
+        place: String,
+        why: String,
+    },
     Fetching,
     /// A file of it.
     Fetched(Side),

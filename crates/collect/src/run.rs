@@ -296,7 +296,7 @@ fn watch(
             return Ok(crossed);
         }
         if let Some((watching, when)) = watcher.as_mut().zip(plan.when.as_ref()) {
-            match watching.look(host) {
+            match watching.look(host, events) {
                 Ok(None) => {}
                 Ok(Some(what)) => {
                     watcher = None;

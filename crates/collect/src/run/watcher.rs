@@ -1,7 +1,9 @@
 //! Packets of a host as they pass, into what our own `live` says of them: by ssh, or said there where it has us. A watcher
-//! that ends by itself is begun again, a few times.
+//! that ends by itself is begun again: a few times where it never stayed, and for as long as it takes where it did, as a
+//! connection may be lost for a while at night.
 
 use super::{BETWEEN, TRIES};
+use crate::Event;
 use crate::clock;
 use crate::facts::shown;
 use crate::look::Host;
@@ -10,7 +12,7 @@ use crate::reach::{Failure, apart, start_with};
 use serde::Deserialize;
 use std::io::{self, BufRead, BufReader, Read};
 use std::process::{Child, ChildStdin, Command};
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,8 +26,8 @@ const SAID: usize = 16 << 10;
 /// What is told to end does so within this, or is ended.
 const ENDS: Duration = Duration::from_secs(2);
 
-/// Who has watched for so long fails anew.
-const LASTING: Duration = Duration::from_secs(60);
+/// Who has watched for so long can.
+const LASTING: Duration = Duration::from_secs(5);
 
 /// That what was waited for has happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,6 +81,9 @@ pub(super) struct Watcher<'p> {
     plan: &'p Plan,
     when: &'p When,
     running: Option<Running>,
+    /// Whether anybody could look.
+    has_watched: bool,
+    /// How often nobody could since.
     failed: usize,
     next: Instant,
 }
@@ -102,6 +107,7 @@ impl<'p> Watcher<'p> {
             plan,
             when,
             running: None,
+            has_watched: false,
             failed: 0,
             next: Instant::now(),
         })
@@ -111,36 +117,47 @@ impl<'p> Watcher<'p> {
     ///
     /// # Errors
     /// When nobody can look.
-    pub(super) fn look(&mut self, host: &Host) -> Result<Option<Crossed>, Problem> {
+    pub(super) fn look(
+        &mut self,
+        host: &Host,
+        events: &Sender<Event>,
+    ) -> Result<Option<Crossed>, Problem> {
         let Some(running) = &mut self.running else {
             if Instant::now() >= self.next {
                 match self.begin(host) {
                     Ok(running) => self.running = Some(running),
-                    Err(why) => self.again(host, &why.to_string())?,
+                    Err(why) => self.again(host, &why.to_string(), events)?,
                 }
             }
             return Ok(None);
         };
+        if running.begun.elapsed() >= LASTING {
+            (self.has_watched, self.failed) = (true, 0);
+        }
         match running.crossings.try_recv() {
             Ok(crossed) => Ok(Some(crossed)),
             Err(TryRecvError::Empty) => Ok(None),
             Err(TryRecvError::Disconnected) => {
-                if running.begun.elapsed() >= LASTING {
-                    self.failed = 0;
-                }
                 let why = running.said();
                 self.running = None;
-                self.again(host, &why)?;
+                self.again(host, &why, events)?;
                 Ok(None)
             }
         }
     }
 
-    fn again(&mut self, host: &Host, why: &str) -> Result<(), Problem> {
+    fn again(&mut self, host: &Host, why: &str, events: &Sender<Event>) -> Result<(), Problem> {
         self.failed += 1;
         self.next = Instant::now() + BETWEEN;
+        if self.failed == 1 {
+            let _ = events.send(Event::Unwatched {
+                side: host.side,
+                place: host.place.clone(),
+                why: shown(why),
+            });
+        }
         match self.failed {
-            failed if failed < TRIES => Ok(()),
+            failed if failed < TRIES || self.has_watched => Ok(()),
             _ => Err(Problem {
                 side: host.side,
                 place: host.place.clone(),

@@ -173,6 +173,10 @@ impl Watched {
             Event::Again(side, place) => {
                 self.note(&format!("the {} {place} answers again", side.name()));
             }
+            Event::Unwatched { side, place, why } => self.note(&format!(
+                "nobody looks at what passes at the {} {place} ({why}); it is tried again",
+                side.name()
+            )),
             Event::Fetching => {
                 self.end();
                 self.note("fetching");
