@@ -123,3 +123,45 @@ proptest! {
         prop_assert_eq!(times, [[1, 2], [4, 3], [7, 8]]);
     }
 }
+
+/// Calls of a connection from this port at irregular times, its numbers from `number` on; `later_ns` by this clock.
+fn passed(port: u16, number: u32, later_ns: i64) -> Vec<Half> {
+    let call = |i: u32| {
+        let at = i64::from(i * i % 37 + 40 * i) * 1_000_000 + later_ns;
+        let call = tests::call(
+            number + 100 * i,
+            0,
+            4_096,
+            at,
+            at + 9_000_000 - later_ns / 1_000,
+        );
+        let half = Half::of(&call, 0, 0, 0).expect("it has a request");
+        let client = Endpoint {
+            port,
+            ..half.client
+        };
+        Half { client, ..half }
+    };
+    (0..40).map(call).collect()
+}
+
+#[test]
+fn a_proxy_is_looked_for_where_nothing_is_in_both_captures() {
+    let (client, server) = (passed(700, 5_000, 0), passed(1_024, 77, 600_000));
+    let joined = |first: &[Half], second: &[Half]| {
+        let (mut join, mut pairs) = (Join::default(), Vec::new());
+        for (side, calls) in [(0, first), (1, second)] {
+            for call in calls {
+                join.add(side, call.clone(), &mut pairs);
+            }
+        }
+        let left = join.finish(&mut pairs).map(|left| left.len());
+        (pairs.len(), join.proxied, left)
+    };
+    assert_eq!(joined(&client, &server), (40, 1, [0, 0]));
+    // What comes behind it is found by what is known of it then, as what came before.
+    assert_eq!(joined(&client[9..], &server), (31, 1, [0, 9]));
+    let direct = passed(701, 9_000, 0);
+    let [client, server] = [client, server].map(|calls| [calls, direct.clone()].concat());
+    assert_eq!(joined(&client, &server), (40, 0, [40, 40]));
+}
