@@ -34,9 +34,10 @@ const VOTES: u32 = 4;
 const LAST_VOTES: u32 = 2;
 
 /// Connections of a capture of which nothing matched, that are held against the other's: to look at all takes as long as
-/// their square. Of each so many of the calls that came last.
+/// their square. Of each so many of the calls that came last, meanwhile and once the captures are over.
 const LONELY: usize = 64;
 const LATEST: usize = 2_048;
+const LEFT: usize = 16_384;
 
 /// So many calls of a capture have come to wait when connections are looked at first, before any call is evicted; then
 /// whenever twice as many have.
@@ -97,15 +98,15 @@ impl Waiting {
         tickets.skip(skipped).filter_map(find).collect()
     }
 
-    /// Connections of which nothing matched, although enough calls wait to tell a proxy's, with these.
-    fn lonely(&self) -> Vec<(Ends, Vec<&Half>)> {
+    /// Connections of which nothing matched, although enough calls wait to tell a proxy's, with the latest of these.
+    fn lonely(&self, latest: usize) -> Vec<(Ends, Vec<&Half>)> {
         let enough = |(ends, state): (&Ends, &ConnectionState)| {
             (!state.matched && state.waits.len() >= proxied::LEAST).then_some(*ends)
         };
         let mut lonely: Vec<Ends> = self.connections.iter().filter_map(enough).collect();
         lonely.sort_unstable();
         lonely.truncate(LONELY);
-        let calls = |ends: Ends| (ends, self.latest_of(ends, LATEST));
+        let calls = |ends: Ends| (ends, self.latest_of(ends, latest));
         lonely.into_iter().map(calls).collect()
     }
 }
@@ -185,7 +186,7 @@ impl Join {
         }
         let is_due = arrival.is_multiple_of(PASSED_ON) && (arrival / PASSED_ON).is_power_of_two();
         if is_due {
-            self.pass_on(out);
+            self.pass_on(LATEST, out);
         }
     }
 
@@ -325,11 +326,11 @@ impl Join {
 
     /// Connections of which nothing has matched, although many of their calls wait: which of them did a proxy make of others?
     /// Captures that have connections in common have none between them.
-    fn pass_on(&mut self, out: &mut Vec<[Half; 2]>) {
+    fn pass_on(&mut self, latest: usize, out: &mut Vec<[Half; 2]>) {
         if self.is_direct {
             return;
         }
-        let lonely = self.sides.each_ref().map(Waiting::lonely);
+        let lonely = self.sides.each_ref().map(|side| side.lonely(latest));
         let found = proxied::pairs(lonely.each_ref().map(Vec::as_slice));
         for (a, b, same) in found {
             self.proxied += 1;
@@ -388,7 +389,7 @@ impl Join {
                 self.identify(a, b, out);
             }
         }
-        self.pass_on(out);
+        self.pass_on(LEFT, out);
         let mut left = [0, 1].map(|side| {
             let waiting = self.sides[side].calls.drain();
             waiting.map(|w| w.call).collect::<Vec<Half>>()
