@@ -172,6 +172,7 @@ def conns(
     *captures: Paths,
     client: Optional[Paths] = None,
     server: Optional[Paths] = None,
+    where: Optional[str] = None,
     from_: Optional[str] = None,
     to: Optional[str] = None,
     as_one: bool = False,
@@ -181,10 +182,11 @@ def conns(
 ) -> Rows:
     """Two rows per TCP connection, one for each direction: what it did, and what it waited for (ns).
 
-    ``number`` is ``connection`` of :func:`calls` for the same captures and times. Parameters are those of :func:`calls`.
+    ``number`` is ``connection`` of :func:`calls` for the same captures and times. ``where`` compares columns of these rows, such as
+    ``"retransmitted_packets > 10"``; other parameters are those of :func:`calls`.
     """
     return _rows_of(
-        "conns", captures, client=client, server=server, from_=from_, to=to, as_one=as_one,
+        "conns", captures, client=client, server=server, where=where, from_=from_, to=to, as_one=as_one,
         anonymise=anonymise, threads=threads or None, memory=memory,
     )  # fmt: skip
 
@@ -194,6 +196,7 @@ def series(
     width: str = "1s",
     client: Optional[Paths] = None,
     server: Optional[Paths] = None,
+    where: Optional[str] = None,
     from_: Optional[str] = None,
     to: Optional[str] = None,
     as_one: bool = False,
@@ -203,10 +206,10 @@ def series(
 ) -> Rows:
     """What connections did over time: a row per interval of this width in which a packet of it was seen.
 
-    Other parameters are those of :func:`calls`.
+    Other parameters are those of :func:`conns`.
     """
     return _rows_of(
-        "conns", captures, series=width, client=client, server=server, from_=from_, to=to,
+        "conns", captures, series=width, client=client, server=server, where=where, from_=from_, to=to,
         as_one=as_one, anonymise=anonymise, threads=threads or None, memory=memory,
     )  # fmt: skip
 

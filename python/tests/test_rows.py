@@ -28,6 +28,7 @@ CASES = [
     (slowside.calls, [PGSQL], {"where": "response_time > 100us", "sort": "time"}, ["calls", "--where", "response_time > 100us", "--sort", "time"]),
     (slowside.calls, [PGSQL], {"columns": ["sql", "wait_ns", "ledger"], "top": 7, "sort": "time"}, ["calls", "--columns", "sql,wait_ns,ledger", "--top", "7", "--sort", "time"]),
     (slowside.conns, [NFS, NFS_SERVER], {}, ["conns"]),
+    (slowside.conns, [NFS], {"where": "packets > 100"}, ["conns", "--where", "packets > 100"]),
     (slowside.series, [NFS], {"width": "100ms"}, ["conns", "--series", "100ms"]),
     (slowside.ops, [NFS], {"by": ["op", "client", "time=100ms"]}, ["ops", "--by", "op,client,time=100ms"]),
     (slowside.sql, [PGSQL], {"by": ["statement", "user"], "anonymise": "a-longer-key"}, ["sql", "--by", "statement,user", "--anonymise=a-longer-key"]),

@@ -8,6 +8,7 @@
 //! Parsing is precedence climbing, and its depth is bounded, so that no text exhausts the stack.
 //! A comparison with something that a call does not have is false, and its `not` true.
 
+mod compared;
 mod glob;
 mod lexer;
 mod live;
@@ -15,6 +16,7 @@ mod nearest;
 mod packet;
 mod subject;
 
+pub use compared::{Compared, Kind, Unit};
 pub use live::LiveFilter;
 pub use nearest::nearest;
 
@@ -55,30 +57,37 @@ impl fmt::Display for FilterError {
 
 impl std::error::Error for FilterError {}
 
+/// Comparisons, joined.
 #[derive(Clone, Debug)]
-enum Expression<T> {
+pub enum Expression<T> {
     All(Vec<Expression<T>>),
     Any(Vec<Expression<T>>),
     Not(Box<Expression<T>>),
     Test(T),
 }
 
-/// A comparison of something that calls, or packets, have.
-trait Comparison: Sized {
+/// A comparison of something that calls, packets or rows have.
+pub trait Comparison: Sized {
     type Of<'a>;
     /// Names that somebody may begin with.
     const SUCH_AS: &'static str;
 
-    /// Whether something has that name; else a message that lists close names.
+    /// Whether something has that name.
+    ///
+    /// # Errors
+    /// A message that lists close names.
     fn known(name: &str) -> Result<(), String>;
 
+    /// # Errors
+    /// When the operator or the value is none that the name can have.
     fn new(name: &str, operator: Operator, value: &str) -> Result<Self, Fault>;
 
     fn matches(&self, of: &Self::Of<'_>) -> bool;
 }
 
 /// Which word of a comparison is wrong, and why.
-enum Fault {
+#[derive(Debug)]
+pub enum Fault {
     Name(String),
     Operator(String),
     Value(String),
@@ -86,7 +95,7 @@ enum Fault {
 
 /// What stands between a name and a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operator {
+pub enum Operator {
     Equal,
     NotEqual,
     Less,
@@ -103,7 +112,7 @@ impl Filter {
     /// When the text is not one; the error names the column and, for a name, close ones.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         Ok(Filter {
-            expression: parse(text)?,
+            expression: Expression::parse(text)?,
             text: text.to_owned(),
         })
     }
@@ -127,7 +136,7 @@ impl PacketFilter {
     /// # Errors
     /// When the text is not one; the error names the column and, for a name, close ones.
     pub fn parse(text: &str) -> Result<PacketFilter, FilterError> {
-        parse(text).map(PacketFilter)
+        Expression::parse(text).map(PacketFilter)
     }
 
     /// Whether the packet passes.
@@ -137,29 +146,37 @@ impl PacketFilter {
     }
 }
 
-fn parse<T: Comparison>(text: &str) -> Result<Expression<T>, FilterError> {
-    let mut parser = Parser {
-        tokens: lexer::tokens(text)?,
-        next: 0,
-        of: PhantomData,
-    };
-    let expression = parser.expression(0, 0)?;
-    match parser.peek() {
-        Token {
-            kind: TokenKind::End,
-            ..
-        } => Ok(expression),
-        token => Err(token.error("expected `and`, `or` or the end; quote a value that has spaces")),
-    }
-}
-
 impl<T: Comparison> Expression<T> {
-    fn matches(&self, call: &T::Of<'_>) -> bool {
+    /// Reads an expression.
+    ///
+    /// # Errors
+    /// When the text is not one; the error names the column and, for a name, close ones.
+    pub fn parse(text: &str) -> Result<Expression<T>, FilterError> {
+        let mut parser = Parser {
+            tokens: lexer::tokens(text)?,
+            next: 0,
+            of: PhantomData,
+        };
+        let expression = parser.expression(0, 0)?;
+        match parser.peek() {
+            Token {
+                kind: TokenKind::End,
+                ..
+            } => Ok(expression),
+            token => {
+                Err(token.error("expected `and`, `or` or the end; quote a value that has spaces"))
+            }
+        }
+    }
+
+    /// Whether it is true.
+    #[must_use]
+    pub fn matches(&self, of: &T::Of<'_>) -> bool {
         match self {
-            Expression::All(list) => list.iter().all(|e| e.matches(call)),
-            Expression::Any(list) => list.iter().any(|e| e.matches(call)),
-            Expression::Not(inner) => !inner.matches(call),
-            Expression::Test(test) => test.matches(call),
+            Expression::All(list) => list.iter().all(|e| e.matches(of)),
+            Expression::Any(list) => list.iter().any(|e| e.matches(of)),
+            Expression::Not(inner) => !inner.matches(of),
+            Expression::Test(test) => test.matches(of),
         }
     }
 

@@ -1,6 +1,9 @@
 //! Connections for programs: `slowside.conns/1`, the same as rows, and what each field means.
 
 pub(crate) mod fields;
+mod filter;
+
+pub use filter::ConnFilter;
 
 use crate::series;
 use crate::table::rows::{JsonList, RowWriter, TakeRows};

@@ -31,7 +31,14 @@ const ROWS: usize = 20;
 /// # Errors
 /// Those of `out`.
 pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::Result<()> {
-    out.write_all(wrap("", 0, &answer(&result.connections)).as_bytes())?;
+    let answer = match (result.not_asked, result.connections.is_empty()) {
+        (1.., true) => format!(
+            "None of {} is what --where asks for.",
+            counted(result.not_asked, "TCP connection")
+        ),
+        _ => answer(&result.connections),
+    };
+    out.write_all(wrap("", 0, &answer).as_bytes())?;
     let shown = shown(result, all);
     if shown > 0 {
         writeln!(out)?;
@@ -46,6 +53,11 @@ pub fn conns_text(result: &ConnsResult, all: bool, out: &mut dyn Write) -> io::R
     if result.left_out > 0 {
         let left_out = counted(result.left_out, "connection");
         let text = format!("{left_out} beyond what is remembered are not listed.");
+        end.push_str(&wrap("", 0, &text));
+    }
+    if result.not_asked > 0 && !result.connections.is_empty() {
+        let others = counted(result.not_asked, "connection");
+        let text = format!("{others} of which --where is not true are left out, of the sums too.");
         end.push_str(&wrap("", 0, &text));
     }
     if let Some(first) = result.connections.get(0) {

@@ -55,7 +55,7 @@ pub use calls::{CallRow, Calls};
 pub use calls_text::CallsText;
 pub use compare::compare_json;
 pub use compare_text::compare_text;
-pub use conns::{conns_fields, conns_json, conns_rows, conns_sortable, conns_sorted};
+pub use conns::{ConnFilter, conns_fields, conns_json, conns_rows, conns_sortable, conns_sorted};
 pub use conns_text::{conn_text, conns_text};
 pub use diagnosis_csv::diagnosis_csv;
 pub use diagnosis_json::diagnosis_json;

@@ -99,6 +99,15 @@ pub(crate) enum Cell<'a> {
     Text(Cow<'a, str>),
 }
 
+impl<'a> Cell<'a> {
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
 macro_rules! cells {
     ($($from:ty => |$value:ident| $cell:expr;)*) => {$(
         impl<'a> From<$from> for Cell<'a> {

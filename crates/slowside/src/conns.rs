@@ -226,6 +226,7 @@ impl Gathered {
                 captures,
                 connections,
                 left_out: self.left_out,
+                not_asked: 0,
                 exchanged,
                 order: Order::default(),
             },

@@ -447,6 +447,7 @@ impl<'a> Watcher<'a> {
                 captures: vec![capture],
                 connections: totals.connections,
                 left_out: totals.left_out,
+                not_asked: 0,
                 exchanged: false,
                 order: Order::default(),
             },

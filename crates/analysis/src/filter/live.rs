@@ -4,9 +4,9 @@
 //! operations, unless the expression names something that only the others have. An expression that could
 //! never be true, as no row has all that it names, is refused.
 
+use super::compared::{Unit, Value, compare, network, number, within};
 use super::lexer::{TokenKind, tokens};
-use super::subject::{Unit, Value, compare, network, number, within};
-use super::{Comparison, Expression, Fault, FilterError, Operator, glob, nearest, parse};
+use super::{Comparison, Expression, Fault, FilterError, Operator, glob, nearest};
 use crate::live::{ConnectionRow, Figures, SubjectRow};
 use crate::text::{Text, text};
 use model::Endpoint;
@@ -353,7 +353,7 @@ impl LiveFilter {
     /// When the text is not one, or nothing has all that it names; the error names the column and, for
     /// a name, close ones.
     pub fn parse(text: &str) -> Result<LiveFilter, FilterError> {
-        let expression: Expression<LiveTest> = parse(text)?;
+        let expression: Expression<LiveTest> = Expression::parse(text)?;
         let kinds = [Rows::Operations, Rows::Statements, Rows::Connections];
         let fits = |kind: &Rows| {
             let mut all = true;

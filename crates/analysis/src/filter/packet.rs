@@ -1,9 +1,8 @@
 //! Comparisons of packets: hosts and ports of either end or of one, what they hold, how long they are.
 
-use super::subject::{Unit, Value, compare, network, number, within};
-use super::{Comparison, Fault, Operator, glob, nearest};
+use super::compared::{Compared, Kind, Unit};
+use super::{Comparison, Fault, Operator, nearest};
 use model::{Cast, Sight, SightKind};
-use std::net::IpAddr;
 
 /// What a comparison looks at. Of what has two ends, either may be meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,8 +45,7 @@ const SUBJECTS: [(&str, Subject); 13] = [
 #[derive(Clone, Debug)]
 pub(super) struct PacketTest {
     subject: Subject,
-    operator: Operator,
-    value: Value,
+    compared: Compared,
 }
 
 fn find(name: &str) -> Result<Subject, String> {
@@ -74,14 +72,14 @@ fn find(name: &str) -> Result<Subject, String> {
 }
 
 /// One of these words.
-fn word(name: &str, text: &str, words: &[&str]) -> Result<Value, String> {
-    if words.iter().any(|w| w.eq_ignore_ascii_case(text)) {
-        return Ok(Value::Text(text.to_owned()));
+fn word(name: &str, text: &str, words: &[&str]) -> Result<(), Fault> {
+    match words.iter().any(|w| w.eq_ignore_ascii_case(text)) {
+        true => Ok(()),
+        false => Err(Fault::Value(format!(
+            "`{name}` is one of {}, not `{text}`",
+            words.join(", ")
+        ))),
     }
-    Err(format!(
-        "`{name}` is one of {}, not `{text}`",
-        words.join(", ")
-    ))
 }
 
 fn cast_name(cast: Cast) -> &'static str {
@@ -96,17 +94,11 @@ fn cast_name(cast: Cast) -> &'static str {
 const CASTS: [&str; 4] = ["unicast", "multicast", "broadcast", "unknown"];
 
 impl Subject {
-    fn is_number(self) -> bool {
-        use Subject::{Captured, Frame, Length, Port, Vlan};
-        matches!(self, Port(_) | Length | Captured | Vlan | Frame)
-    }
-
-    fn value(self, name: &str, text: &str) -> Result<Value, String> {
+    fn kind(self) -> Kind {
         match self {
-            Subject::Host(_) => network(text),
-            Subject::Protocol => word(name, text, &SightKind::NAMES),
-            Subject::Cast => word(name, text, &CASTS),
-            _ => number(name, text, Unit::Binary).map(Value::Number),
+            Subject::Host(_) => Kind::End,
+            Subject::Protocol | Subject::Cast => Kind::Text,
+            _ => Kind::Number(Unit::Binary),
         }
     }
 }
@@ -120,56 +112,33 @@ impl Comparison for PacketTest {
     }
 
     fn new(name: &str, operator: Operator, text: &str) -> Result<PacketTest, Fault> {
-        use Operator::{Equal, Like, NotEqual};
         let subject = find(name).map_err(Fault::Name)?;
-        let number = subject.is_number();
-        if !number && !matches!(operator, Equal | NotEqual | Like) {
-            return Err(Fault::Operator(format!(
-                "`{name}` has no order; use `=`, `!=` or `~`"
-            )));
+        let compared = Compared::new(name, subject.kind(), operator, text)?;
+        match subject {
+            _ if operator == Operator::Like => {}
+            Subject::Protocol => word(name, text, &SightKind::NAMES)?,
+            Subject::Cast => word(name, text, &CASTS)?,
+            _ => {}
         }
-        if number && operator == Like {
-            return Err(Fault::Operator(format!(
-                "`~` compares text, and `{name}` is a number"
-            )));
-        }
-        let value = match operator {
-            Like => Value::Text(text.to_owned()),
-            _ => subject.value(name, text).map_err(Fault::Value)?,
-        };
-        Ok(PacketTest {
-            subject,
-            operator,
-            value,
-        })
+        Ok(PacketTest { subject, compared })
     }
 
     /// Of both ends `!=` asks that neither is the one given, all others that one of them compares so.
     fn matches(&self, s: &Sight) -> bool {
-        let is_not = self.operator == Operator::NotEqual;
+        let compared = &self.compared;
+        let number = |n: i128| compared.any_number(std::iter::once(n));
+        let text = |text: &str| compared.any_text(std::iter::once(text));
         match self.subject {
             Subject::Host(ends) => {
-                let mut hosts = chosen(ends, s.addresses)
-                    .zip(chosen_ports(ends, s.ports))
-                    .peekable();
-                if hosts.peek().is_none() {
-                    return false;
-                }
-                hosts.any(|(host, port)| self.is_host(host, port)) != is_not
+                compared.any_end(chosen(ends, s.addresses).zip(chosen_ports(ends, s.ports)))
             }
-            Subject::Port(ends) => {
-                let mut ports = chosen(ends, s.ports).peekable();
-                match is_not {
-                    true => ports.peek().is_some() && ports.all(|p| self.number(p.into())),
-                    false => ports.any(|p| self.number(p.into())),
-                }
-            }
-            Subject::Length => self.number(s.length.into()),
-            Subject::Captured => self.number(s.captured.into()),
-            Subject::Vlan => s.vlan.is_some_and(|vlan| self.number(vlan.into())),
-            Subject::Frame => self.number(s.at.packet.frame.into()),
-            Subject::Protocol => self.is_text(s.kind.name()) != is_not,
-            Subject::Cast => self.is_text(cast_name(s.cast)) != is_not,
+            Subject::Port(ends) => compared.any_number(chosen(ends, s.ports).map(i128::from)),
+            Subject::Length => number(s.length.into()),
+            Subject::Captured => number(s.captured.into()),
+            Subject::Vlan => s.vlan.is_some_and(|vlan| number(vlan.into())),
+            Subject::Frame => number(s.at.packet.frame.into()),
+            Subject::Protocol => text(s.kind.name()),
+            Subject::Cast => text(cast_name(s.cast)),
         }
     }
 }
@@ -188,33 +157,4 @@ fn chosen<T: Copy>(ends: Ends, of: Option<[T; 2]>) -> impl Iterator<Item = T> {
 /// The same of ports, which not every packet has.
 fn chosen_ports(ends: Ends, ports: Option<[u16; 2]>) -> impl Iterator<Item = Option<u16>> {
     chosen(ends, Some(ports.map_or([None; 2], |p| p.map(Some))))
-}
-
-impl PacketTest {
-    fn number(&self, n: i128) -> bool {
-        match self.value {
-            Value::Number(wanted) => compare(self.operator, n, wanted),
-            _ => false,
-        }
-    }
-
-    fn is_text(&self, text: &str) -> bool {
-        match (&self.value, self.operator) {
-            (Value::Text(wanted), Operator::Like) => glob::matches(wanted, text),
-            (Value::Text(wanted), _) => wanted.eq_ignore_ascii_case(text),
-            _ => false,
-        }
-    }
-
-    fn is_host(&self, host: IpAddr, port: Option<u16>) -> bool {
-        match &self.value {
-            Value::Network {
-                address,
-                bits,
-                port: wanted,
-            } => within(host, *address, *bits) && wanted.is_none_or(|wanted| Some(wanted) == port),
-            Value::Text(wanted) => glob::matches(wanted, &host.to_string()),
-            Value::Number(_) => false,
-        }
-    }
 }

@@ -1,20 +1,11 @@
 //! What a comparison looks at, and the comparison itself: names into getters, values into numbers,
 //! addresses or text of the same kind, once, so that testing a call parses nothing.
 
+use super::compared::{Unit, Value, compare, flag, network, number, within};
 use super::{Comparison, Fault, Operator, glob, nearest};
 use crate::results::field_text;
 use model::{Call, Endpoint, Field, FieldKind, Mark, Protocol, SqlSession};
 use std::borrow::Cow;
-use std::net::IpAddr;
-
-/// How the number of a comparison may be written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Unit {
-    /// `20ms`, `1.5s`; nanoseconds where the name says so (`wait_ns`).
-    Duration,
-    /// Bytes and counts: `64k` is 65,536.
-    Binary,
-}
 
 #[derive(Clone, Copy, Debug)]
 enum Subject {
@@ -176,17 +167,6 @@ pub(super) struct Test {
     value: Value,
 }
 
-#[derive(Clone, Debug)]
-pub(super) enum Value {
-    Number(i128),
-    Text(String),
-    Network {
-        address: IpAddr,
-        bits: u32,
-        port: Option<u16>,
-    },
-}
-
 impl Comparison for Test {
     type Of<'a> = Call;
     const SUCH_AS: &'static str = "`op` or `response_time`";
@@ -307,32 +287,6 @@ impl Test {
     }
 }
 
-pub(super) fn compare(operator: Operator, a: i128, b: i128) -> bool {
-    match operator {
-        Operator::Equal => a == b,
-        Operator::NotEqual => a != b,
-        Operator::Less => a < b,
-        Operator::LessOrEqual => a <= b,
-        Operator::Greater => a > b,
-        Operator::GreaterOrEqual => a >= b,
-        Operator::Like => false,
-    }
-}
-
-pub(super) fn within(address: IpAddr, network: IpAddr, bits: u32) -> bool {
-    match (address, network) {
-        (IpAddr::V4(a), IpAddr::V4(n)) => {
-            let differ = a.to_bits() ^ n.to_bits();
-            differ.checked_shr(32 - bits.min(32)).unwrap_or(0) == 0
-        }
-        (IpAddr::V6(a), IpAddr::V6(n)) => {
-            let differ = a.to_bits() ^ n.to_bits();
-            differ.checked_shr(128 - bits.min(128)).unwrap_or(0) == 0
-        }
-        _ => false,
-    }
-}
-
 fn value(name: &str, subject: Subject, text: &str) -> Result<Value, String> {
     let field = match subject {
         Subject::Number(_, unit) => return number(name, text, unit).map(Value::Number),
@@ -352,11 +306,7 @@ fn value(name: &str, subject: Subject, text: &str) -> Result<Value, String> {
                 .map(|hash| Value::Number(hash.into()))
                 .map_err(|_| format!("`{name}` is shown as 16 hexadecimal digits; `{text}` is not"))
         }
-        FieldKind::Flag => match text.to_ascii_lowercase().as_str() {
-            "true" | "yes" | "1" => Ok(Value::Number(1)),
-            "false" | "no" | "0" => Ok(Value::Number(0)),
-            _ => Err(format!("`{name}` is `true` or `false`, not `{text}`")),
-        },
+        FieldKind::Flag => flag(name, text).map(Value::Number),
         FieldKind::Word(words) => words
             .iter()
             .position(|w| w.eq_ignore_ascii_case(text))
@@ -376,114 +326,4 @@ fn protocol(text: &str) -> Result<String, String> {
         "no protocol is called `{text}`; there are {} (`~ nfs*` takes several)",
         all.join(", ")
     ))
-}
-
-/// `10.0.0.1`, `10.0.0.1:2049`, `10.0.0.0/8`, `fe80::1`, `[fe80::1]:2049`, `fe80::/10`.
-pub(super) fn network(text: &str) -> Result<Value, String> {
-    let parsed = || {
-        if let Some((address, bits)) = text.split_once('/') {
-            let address: IpAddr = address.parse().ok()?;
-            let bits: u32 = bits.parse().ok()?;
-            let most = if address.is_ipv4() { 32 } else { 128 };
-            return (bits <= most).then_some((address, bits, None));
-        }
-        let (address, port) = match text.parse::<std::net::SocketAddr>() {
-            Ok(socket) => (socket.ip(), Some(socket.port())),
-            Err(_) => {
-                let bare = text.strip_prefix('[').and_then(|t| t.strip_suffix(']'));
-                (bare.unwrap_or(text).parse().ok()?, None)
-            }
-        };
-        Some((address, 128, port))
-    };
-    parsed()
-        .map(|(address, bits, port)| Value::Network {
-            address,
-            bits,
-            port,
-        })
-        .ok_or_else(|| {
-            format!(
-                "`{text}` is not an address; write 10.0.0.1, 10.0.0.1:2049, 10.0.0.0/8 or \
-                 [fe80::1]:2049"
-            )
-        })
-}
-
-/// A decimal number with a unit that fits, exact to the last digit, or a hexadecimal one.
-pub(super) fn number(name: &str, text: &str, unit: Unit) -> Result<i128, String> {
-    let wrong = |what: &str| Err(format!("`{text}` is not {what} that `{name}` can have"));
-    let says_ns = name.to_ascii_lowercase().ends_with("_ns");
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
-    if let Some(hex) = digits
-        .strip_prefix("0x")
-        .or_else(|| digits.strip_prefix("0X"))
-    {
-        return match u64::from_str_radix(hex, 16) {
-            Ok(value) if unit == Unit::Binary || says_ns => {
-                Ok(if negative { -1 } else { 1 } * i128::from(value))
-            }
-            Ok(_) => wrong("a duration (such as 20ms, 1.5s or 300us)"),
-            Err(_) => wrong("a hexadecimal number"),
-        };
-    }
-    let split = digits
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(digits.len());
-    let (digits, suffix) = digits.split_at_checked(split).unwrap_or((digits, ""));
-    let Some(factor) = factor(suffix.trim(), unit) else {
-        return match unit {
-            Unit::Duration => wrong("a duration (such as 20ms, 1.5s or 300us)"),
-            Unit::Binary => wrong("a number (such as 4096, 64k, 1M or 0x4ecb8123)"),
-        };
-    };
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    // 20 digits hold every u64; their product with the largest factor fits an i128.
-    if whole.is_empty() && fraction.is_empty()
-        || whole.len() > 20
-        || fraction.len() > 9
-        || fraction.contains('.')
-    {
-        return wrong("a number");
-    }
-    let integer = |digits: &str| digits.parse::<i128>().unwrap_or(0);
-    let value =
-        integer(whole) * factor + integer(fraction) * factor / 10i128.pow(fraction.len() as u32);
-    let value = if negative { -value } else { value };
-    // Milliseconds are meant by whoever leaves them out, and as nanoseconds 20 would be true of every call.
-    let lacks_unit = unit == Unit::Duration && suffix.is_empty() && value != 0;
-    if lacks_unit && !says_ns {
-        return Err(format!(
-            "`{text}` is without a unit: write `{text}ms`, or ns, us, s, m (minutes) or h"
-        ));
-    }
-    Ok(value)
-}
-
-fn factor(suffix: &str, unit: Unit) -> Option<i128> {
-    if suffix.is_empty() {
-        return Some(1);
-    }
-    Some(match unit {
-        Unit::Duration => match suffix {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" | "min" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return None,
-        },
-        Unit::Binary => match suffix.to_ascii_lowercase().as_str() {
-            "b" => 1,
-            "k" | "kb" | "kib" => 1 << 10,
-            "m" | "mb" | "mib" => 1 << 20,
-            "g" | "gb" | "gib" => 1 << 30,
-            "t" | "tb" | "tib" => 1 << 40,
-            _ => return None,
-        },
-    })
 }

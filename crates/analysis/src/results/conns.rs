@@ -104,6 +104,8 @@ pub struct ConnsResult {
     pub connections: Connections,
     /// Connections beyond the bound that are not listed.
     pub left_out: u64,
+    /// Connections that nobody asked for, by what they are.
+    pub not_asked: u64,
     /// Whether the two captures were given in the other order.
     pub exchanged: bool,
     /// How connections are listed; sums are of all.

@@ -1,8 +1,9 @@
 //! `conns`: connections, one of them in full, or what they did over time.
 
-use super::reading::{Inputs, Reading, of_connections};
+use super::reading::{Inputs, Span, of_connections};
 use super::value::{Output, RowFormat, Sorted, number, width};
 use clap::{Args, ValueEnum};
+use report::ConnFilter;
 
 /// List TCP connections with what they waited for, those that waited most first
 ///
@@ -12,13 +13,13 @@ use clap::{Args, ValueEnum};
 #[command(after_long_help = "\
 Examples:
   slowside conns --client c.pcap --server s.pcap --connection 3
+  slowside conns client.pcap --where 'close = reset and packets > 10'
   slowside conns client.pcap --series 100ms --format csv")]
 // An exclusive option goes without required arguments, but not without a required group.
 #[command(mut_group("input", |g| g.required(false)))]
 #[command(mut_arg("captures", |a| a.required_unless_present_any(["client", "server"])))]
 #[command(mut_arg("from", |a| of_connections(a, "end")))]
 #[command(mut_arg("to", |a| of_connections(a, "start")))]
-#[command(mut_arg("filter", |a| a.hide(true)))]
 pub(crate) struct Conns {
     #[command(flatten)]
     pub(crate) inputs: Inputs,
@@ -32,6 +33,15 @@ pub(crate) struct Conns {
 
     #[command(flatten)]
     pub(crate) sorted: Sorted,
+
+    /// Only connections of which this is true, such as 'retransmitted_packets > 10 and rtt_p50 > 5ms'
+    ///
+    /// Compares columns of --format csv (--fields explains them) with = != < <= > >= and ~ (* and ?
+    /// stand for any characters), joined by and, or, not and parentheses. What is said of a direction
+    /// may be true of either; client_to_server.retransmitted_packets is of one. Values may have units
+    /// (20ms, 64k); host, client and server take addresses and networks.
+    #[arg(long = "where", value_name = "EXPR", value_parser = ConnFilter::parse)]
+    pub(crate) filter: Option<ConnFilter>,
 
     /// Only this connection, in full: what it was and did, with frames of its longest waits
     ///
@@ -58,7 +68,7 @@ pub(crate) struct Conns {
     pub(crate) fields: bool,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: Span,
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! `info`: what a capture is worth.
 
 use super::interface::FromInterface;
-use super::reading::{Reading, of_packets};
+use super::reading::{Span, of_packets};
 use super::value::AnswerFormat;
 use clap::Args;
 use std::path::PathBuf;
@@ -15,7 +15,6 @@ use std::path::PathBuf;
 Examples:
   slowside info ring/ --format json | jq '.limits[].code'
   slowside info -i eth0 --for 10s")]
-#[command(mut_arg("filter", |a| a.hide(true)))]
 #[command(mut_arg("from", |a| of_packets(a, "come")))]
 #[command(mut_arg("to", |a| of_packets(a, "come")))]
 pub(crate) struct Info {
@@ -32,7 +31,7 @@ pub(crate) struct Info {
     pub(crate) format: AnswerFormat,
 
     #[command(flatten)]
-    pub(crate) reading: Reading,
+    pub(crate) reading: Span,
 
     // Its heading holds for what stands behind it.
     #[command(flatten)]

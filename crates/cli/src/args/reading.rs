@@ -33,9 +33,31 @@ pub(crate) struct Inputs {
     pub(crate) server: Vec<PathBuf>,
 }
 
-/// What every command that reads captures understands.
+/// What every command that reads calls understands.
 #[derive(Args, Debug)]
 pub(crate) struct Reading {
+    #[command(flatten)]
+    pub(crate) calls: CallFilter,
+
+    #[command(flatten)]
+    pub(crate) span: Span,
+}
+
+/// Which calls.
+#[derive(Args, Debug)]
+pub(crate) struct CallFilter {
+    /// Only calls of which this is true, such as 'op = READ and response_time > 20ms'
+    ///
+    /// Compares columns of `slowside calls` and fields of their detail with = != < <= > >= and
+    /// ~ (* and ? stand for any characters), joined by and, or, not and parentheses. Values may
+    /// have units (20ms, 64k); client = 10.0.0.0/8 takes a network.
+    #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
+    pub(crate) filter: Option<Filter>,
+}
+
+/// What every command that reads captures understands.
+#[derive(Args, Debug)]
+pub(crate) struct Span {
     /// Leave out calls that start earlier
     ///
     /// 14:00 on the capture's day or '2026-03-01 14:00:00.5', in local time, 2026-03-01T14:00:00Z,
@@ -62,14 +84,6 @@ pub(crate) struct Common {
 
     #[command(flatten)]
     pub(crate) memory: Memory,
-
-    /// Only calls of which this is true, such as 'op = READ and response_time > 20ms'
-    ///
-    /// Compares columns of `slowside calls` and fields of their detail with = != < <= > >= and
-    /// ~ (* and ? stand for any characters), joined by and, or, not and parentheses. Values may
-    /// have units (20ms, 64k); client = 10.0.0.0/8 takes a network.
-    #[arg(long = "where", value_name = "EXPR", value_parser = Filter::parse)]
-    pub(crate) filter: Option<Filter>,
 
     /// Read files as one capture, also where two of them hold the same packets
     ///
@@ -102,6 +116,14 @@ pub(crate) struct Names {
 }
 
 impl Deref for Reading {
+    type Target = Span;
+
+    fn deref(&self) -> &Span {
+        &self.span
+    }
+}
+
+impl Deref for Span {
     type Target = Common;
 
     fn deref(&self) -> &Common {
@@ -110,6 +132,13 @@ impl Deref for Reading {
 }
 
 impl Reading {
+    pub(crate) fn config(&self, captures: &Captures) -> anyhow::Result<Config> {
+        let (from, to) = (self.from, self.to);
+        self.common.of_calls(from, to, &self.calls, captures)
+    }
+}
+
+impl Span {
     pub(crate) fn config(&self, captures: &Captures) -> anyhow::Result<Config> {
         self.common.config(self.from, self.to, captures)
     }
@@ -143,7 +172,20 @@ pub(crate) fn by_key(key: &str) -> anyhow::Result<Anonymiser> {
 }
 
 impl Common {
-    pub(crate) fn config(
+    pub(crate) fn of_calls(
+        &self,
+        from: Option<When>,
+        to: Option<When>,
+        calls: &CallFilter,
+        captures: &Captures,
+    ) -> anyhow::Result<Config> {
+        Ok(Config {
+            filter: calls.filter.clone(),
+            ..self.config(from, to, captures)?
+        })
+    }
+
+    fn config(
         &self,
         from: Option<When>,
         to: Option<When>,
@@ -163,7 +205,6 @@ impl Common {
             memory_bytes: self.memory.bytes,
             from,
             to,
-            filter: self.filter.clone(),
             ..Config::default()
         })
     }

@@ -1,6 +1,6 @@
 //! `startup`: whose start, and until when.
 
-use super::reading::Common;
+use super::reading::{CallFilter, Common};
 use super::value::{Output, Sorted, TableFormat};
 use crate::moment::{self, When};
 use clap::Args;
@@ -55,6 +55,9 @@ pub(crate) struct Startup {
     /// Look at what happens until then; without it, at two minutes from the client's first packet
     #[arg(long, value_name = "TIME", value_parser = moment::when)]
     pub(crate) to: Option<When>,
+
+    #[command(flatten)]
+    pub(crate) calls: CallFilter,
 
     #[command(flatten)]
     pub(crate) common: Common,

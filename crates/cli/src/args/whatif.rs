@@ -1,6 +1,6 @@
 //! `whatif`: what is to change, and from where on.
 
-use super::reading::{Common, Inputs};
+use super::reading::{CallFilter, Common, Inputs};
 use super::value::{Output, Sorted, TableFormat, bandwidth};
 use crate::moment::{self, When};
 use analysis::whatif::Point;
@@ -64,6 +64,9 @@ pub(crate) struct WhatIf {
     /// Leave out calls that start later
     #[arg(long, value_name = "TIME", value_parser = moment::when)]
     pub(crate) to: Option<When>,
+
+    #[command(flatten)]
+    pub(crate) calls: CallFilter,
 
     #[command(flatten)]
     pub(crate) common: Common,

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use analysis::results::{ConnsResult, Order, SeriesRow};
 use anyhow::Context;
 use jiff::tz::TimeZone;
-use report::{Anonymise, RowWriter, SeriesText};
+use report::{Anonymise, ConnFilter, RowWriter, SeriesText};
 use slowside::{Captures, Config};
 use std::io::{self, Write};
 
@@ -19,8 +19,8 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
         return Ok(Done::Fine);
     }
     anyhow::ensure!(
-        args.reading.filter.is_none(),
-        "--where compares calls, which conns does not list; leave it out, or use slowside calls"
+        args.filter.is_none() || args.connection.is_none(),
+        "--connection shows one, whatever it is like; leave out --where"
     );
     let order = args.sorted.order(&report::conns_sortable())?;
     anyhow::ensure!(
@@ -43,6 +43,9 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut result = slowside::conns(&captures, &config, &mut |e| progress.event(e))?;
     drop(progress);
+    if let Some(filter) = &args.filter {
+        asked_for(filter, &mut result);
+    }
     if let Some(names) = args.reading.anonymiser()? {
         result = result.anonymised(&names);
     }
@@ -68,6 +71,15 @@ pub(crate) fn run(args: &Conns) -> anyhow::Result<Done> {
         }),
     }?;
     Ok(done(&result, args, &config, only_rows))
+}
+
+/// Leaves the connections that are asked for.
+fn asked_for(filter: &ConnFilter, result: &mut ConnsResult) {
+    let mut connections = std::mem::take(&mut result.connections);
+    let all = connections.len();
+    connections.retain(|c| filter.matches(result, c));
+    result.not_asked = (all - connections.len()) as u64;
+    result.connections = connections;
 }
 
 /// What connections did over time.
@@ -100,7 +112,9 @@ fn series(
     let names = args.reading.anonymiser()?;
     let mut hidden: Option<ConnsResult> = None;
     let mut sink = |result: &ConnsResult, row: &SeriesRow<'_>| {
-        if args.connection.is_some_and(|n| n != row.connection.number) {
+        let is_other = args.connection.is_some_and(|n| n != row.connection.number);
+        let filter = args.filter.as_ref();
+        if is_other || filter.is_some_and(|f| !f.matches(result, row.connection)) {
             return Ok(());
         }
         let pseudonym = names.as_ref().map(|n| row.connection.clone().anonymised(n));

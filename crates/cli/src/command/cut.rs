@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
         finding: args.finding.clone(),
         connection: args.connection,
         call: args.call,
-        calls: args.reading.filter.is_some(),
+        calls: args.reading.calls.filter.is_some(),
         frames: args
             .frames
             .iter()
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Cut) -> anyhow::Result<Done> {
 
 fn is_anything_asked(args: &Cut) -> bool {
     let times = args.reading.from.is_some() || args.reading.to.is_some();
-    let calls = args.call.is_some() || args.reading.filter.is_some();
+    let calls = args.call.is_some() || args.reading.calls.filter.is_some();
     let others = args.finding.is_some() || args.connection.is_some() || !args.frames.is_empty();
     times || calls || others
 }
@@ -202,7 +202,7 @@ fn words(args: &Cut, config: &Config) -> String {
     }
     words.extend(args.connection.map(|n| format!("--connection {n}")));
     words.extend(args.call.map(|id| format!("--call 0x{id:08x}")));
-    match &args.reading.filter {
+    match &args.reading.calls.filter {
         Some(_) if hidden => words.push("--where …".into()),
         Some(filter) => words.push(format!("--where '{}'", filter.text())),
         None => {}

@@ -9,10 +9,6 @@ use report::Anonymise;
 use slowside::Captures;
 
 pub(crate) fn run(args: &Info) -> anyhow::Result<Done> {
-    anyhow::ensure!(
-        args.reading.filter.is_none(),
-        "--where compares calls, which info does not list; leave it out, or use slowside calls"
-    );
     let captures = Captures::One(args.captures.clone());
     let config = args.reading.config(&captures)?;
     let source = source(&args.captures, args.reading.as_one, &args.from_interface)?;

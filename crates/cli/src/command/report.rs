@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         progress.event(e);
     })?;
     drop(progress);
-    if args.reading.filter.is_some() {
+    if args.reading.calls.filter.is_some() {
         notes.push(
             "Calls were selected with --where; connections are shown with all they did.".into(),
         );

@@ -18,7 +18,9 @@ pub(crate) fn run(args: &Startup) -> anyhow::Result<Done> {
         // The first of all waits in time are nobody's question.
         order.by = Some("cost".to_owned());
     }
-    let config = args.common.config(args.from, args.to, &captures)?;
+    let config = args
+        .common
+        .of_calls(args.from, args.to, &args.calls, &captures)?;
     let format = args.format.rows();
     let rows = Rows::open_if(format, &args.output, "slowside.startup/1")?;
     let mut progress = Progress::new(args.common.quiet, false);

@@ -44,7 +44,9 @@ pub(crate) fn run(args: &WhatIf) -> anyhow::Result<Done> {
         server_factor: args.server_factor,
     };
     let (captures, notes) = inputs::captures(&args.inputs, args.common.as_one)?;
-    let config = args.common.config(from, args.to, &captures)?;
+    let config = args
+        .common
+        .of_calls(from, args.to, &args.calls, &captures)?;
     if !args.common.quiet {
         notes.iter().for_each(|note| complain(&note.to_string()));
     }

@@ -203,6 +203,7 @@ pub(crate) fn conns() -> ConnsResult {
         }],
         connections: [number_1, number_2].into_iter().collect(),
         left_out: 0,
+        not_asked: 0,
         exchanged: false,
     }
 }

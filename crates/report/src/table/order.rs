@@ -42,23 +42,38 @@ pub(crate) fn column<T: Table>(columns: &[Column<T>], name: &str) -> Option<Colu
     found.copied()
 }
 
-/// Where a row belongs.
-pub(crate) fn place<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> Place {
-    let cell = match column.get {
+/// What a column says of a row, if it is one that rows can be sorted by.
+pub(crate) fn cell<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> Cell<'a> {
+    match column.get {
         Get::Cell(get) => get(row),
         Get::Of(get) => get(row, column),
         _ => Cell::Unknown,
+    }
+}
+
+/// Its number; fractions in billionths, as nine digits behind the point tell apart what people can.
+pub(crate) fn number(cell: &Cell<'_>) -> Option<i128> {
+    match *cell {
+        Cell::Unknown | Cell::Text(_) => None,
+        Cell::Flag(flag) => Some(flag.into()),
+        Cell::Hash(hash) => Some(hash.into()),
+        Cell::Integer(n) => Some(n.into()),
+        Cell::Natural(n) => Some(n.into()),
+        Cell::Number(n) => Some((n * 1e9) as i128),
+    }
+}
+
+/// Where a row belongs.
+pub(crate) fn place<'a, T: Table>(column: &Column<T>, row: &'a T::Row<'a>) -> Place {
+    let cell = cell(column, row);
+    let Some(number) = number(&cell) else {
+        return cell
+            .text()
+            .map_or(Place::Unknown, |text| Place::Name(text.into_owned()));
     };
-    let number = match cell {
-        Cell::Unknown => return Place::Unknown,
-        Cell::Text(text) => return Place::Name(text.into_owned()),
-        Cell::Flag(flag) => return Place::Most(Reverse(flag.into())),
-        Cell::Hash(hash) => hash.into(),
-        Cell::Integer(n) => n.into(),
-        Cell::Natural(n) => n.into(),
-        // Nine digits behind the point tell apart what people can.
-        Cell::Number(n) => (n * 1e9) as i128,
-    };
+    if let Cell::Flag(_) = cell {
+        return Place::Most(Reverse(number));
+    }
     match column.kind {
         ColumnKind::Count
         | ColumnKind::Bytes

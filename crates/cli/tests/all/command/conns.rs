@@ -290,3 +290,113 @@ fn connections_of_a_real_capture_are_those_that_tshark_counts() {
         2 10.0.0.1:611 10.0.0.2:2049: 1809 1600344, 1837 3489348"#]]
     .assert_eq(&lines.join("\n"));
 }
+
+#[test]
+fn connections_are_asked_for_by_what_they_are() {
+    let path = kit::root().join("tests/field/g22-duplicate-address/client.pcap.zst");
+    let path = path.to_str().expect("UTF-8");
+    let list = |more: &[&str]| {
+        let all = json(["conns", path, "--format=json"].iter().chain(more));
+        all["connections"].as_array().expect("connections").clone()
+    };
+    let all = list(&[]);
+    let up = |c: &Value, field: &str| c["directions"]["client_to_server"][field].clone();
+    let p50 = |c: &Value, d: &str| c["directions"][d]["rtt"]["p50_ns"].as_i64();
+    let client = |c: &Value| c["client"].as_str().unwrap_or_default().to_owned();
+    type Is<'a> = &'a dyn Fn(&Value) -> bool;
+    let cases: [(&str, Is<'_>); 11] = [
+        ("close = RESET", &|c| c["close"] == "reset"),
+        ("not close ~ f*", &|c| c["close"] == "reset"),
+        ("handshake.seen = no", &|c| c["handshake"]["seen"] == false),
+        ("packets = 18", &|c| up(c, "packets") == 20),
+        ("client_to_server.packets = 18", &|_| false),
+        // Of either direction; where nothing is known nothing is true.
+        ("rtt_p50 > 1.3ms", &|c| {
+            ["client_to_server", "server_to_client"]
+                .iter()
+                .any(|d| p50(c, d) > Some(1_300_000))
+        }),
+        ("server_to_client.rtt.p50 != 12440ns", &|c| {
+            p50(c, "server_to_client").is_some_and(|ns| ns != 12_440)
+        }),
+        ("client.port < 42900 and server = 10.0.0.0/8", &|c| {
+            client(c).as_str() < "10.0.0.1:42900"
+        }),
+        ("host = 10.0.0.3", &|_| false),
+        ("vantage_confidence >= 0.95", &|c| {
+            c["vantage_confidence"] == 0.95
+        }),
+        ("client_to_server.goodput_bps > 590k", &|c| {
+            up(c, "goodput_bps").as_i64() > Some(590_000)
+        }),
+    ];
+    for (text, is) in cases {
+        let wanted: Vec<&Value> = all.iter().filter(|c| is(c)).collect();
+        let found = list(&["--where", text]);
+        assert_eq!(found.iter().collect::<Vec<_>>(), wanted, "{text}");
+    }
+
+    let page = slowside(["conns", path, "--where", "close = reset"]);
+    let page = text(&page.stdout);
+    assert!(
+        page.starts_with("12 TCP connections") && page.contains("12 connections"),
+        "{page}"
+    );
+    let none = slowside(["conns", path, "--where", "mss < 100"]);
+    assert_eq!(
+        text(&none.stdout),
+        "None of 24 TCP connections is what --where asks for.\n"
+    );
+    let rows = slowside([
+        "conns",
+        path,
+        "--series=1s",
+        "--format=csv",
+        "--where",
+        "number = 4",
+    ]);
+    let rows = text(&rows.stdout);
+    assert!(rows.lines().count() > 1, "{rows}");
+    let number = rows
+        .lines()
+        .next()
+        .and_then(|h| h.split(',').position(|c| c == "connection"));
+    let number = number.expect("a column of it");
+    assert!(
+        rows.lines()
+            .skip(1)
+            .all(|r| r.split(',').nth(number) == Some("4")),
+        "{rows}"
+    );
+}
+
+#[test]
+fn what_connections_do_not_have_is_told() {
+    for (text, says) in [
+        (
+            "retransmited_packets > 1",
+            "column 1: connections have no `retransmited_packets`; did you mean `retransmitted_packets`",
+        ),
+        (
+            "zebra > 1",
+            "column 1: connections have no `zebra`; `slowside conns --fields` lists",
+        ),
+        ("close > reset", "column 7: `close` has no order"),
+        (
+            "packets ~ 1*",
+            "column 9: `~` compares text, and `packets` is a number",
+        ),
+        (
+            "sack ~ t*",
+            "column 6: `~` compares text, and `sack` is a flag",
+        ),
+        ("rtt_p50 > 5", "column 11: `5` is without a unit"),
+        (
+            "client_to_server.close = reset",
+            "column 1: connections have no `client_to_server.close`",
+        ),
+    ] {
+        let message = refused(["conns", "a.pcap", "--where", text]);
+        assert!(message.contains(says), "{message}");
+    }
+}

@@ -179,14 +179,14 @@ fn every_command_has_short_help_and_examples() {
                                    [default: op]
               --histogram          Show response times by powers of two (text; JSON
                                    always has them)
+              --where <EXPR>       Only calls of which this is true, such as 'op = READ
+                                   and response_time > 20ms'
               --from <TIME>        Leave out calls that start earlier
               --to <TIME>          Leave out calls that start later; TIME as in --from
               --threads <N>        Threads for each capture; 0: as many as fit the
                                    machine [default: 0]
               --memory <SIZE>      Memory for all that grows with the captures, such as
                                    512M or 4G [default: 1G]
-              --where <EXPR>       Only calls of which this is true, such as 'op = READ
-                                   and response_time > 20ms'
               --as-one             Read files as one capture, also where two of them
                                    hold the same packets
               --anonymise[=<KEY>]  Show pseudonyms for addresses, names and what
@@ -222,7 +222,7 @@ fn wrong_arguments_are_one_line_with_a_cure() {
         "conns",
         "conns a.pcap --client b.pcap",
         "conns a.pcap --connection first",
-        "conns a.pcap --where op=READ",
+        "conns a.pcap --where close=reset --connection 1",
         "conns a.pcap --fields",
         "explain zebra",
     ]
@@ -248,7 +248,7 @@ fn wrong_arguments_are_one_line_with_a_cure() {
         slowside: the following required arguments were not provided: <CAPTURE>... (see --help)
         slowside: the argument '[CAPTURE]...' cannot be used with '--client <FILE>...' (see --help)
         slowside: invalid value 'first' for '--connection <N>': connections have numbers, which slowside conns --all shows (see --help)
-        slowside: --where compares calls, which conns does not list; leave it out, or use slowside calls
+        slowside: --connection shows one, whatever it is like; leave out --where
         slowside: the argument '--fields' cannot be used with one or more of the other specified arguments (see --help)
         slowside: no finding is called `zebra`; `slowside explain` lists all
     "#]].assert_eq(&messages);
