@@ -127,6 +127,9 @@ pub(crate) fn answer(result: &SqlResult) -> String {
     text
 }
 
+/// What the numbers of a statement are of.
+pub(crate) const NUMBERS: &str = "mean and p99: of one call; each: rows of a call that brings rows; all else: of all calls together";
+
 /// Whether a part of the time is worth a word.
 fn is_told(part_ns: i64, total_ns: i64) -> bool {
     part_ns > 0 && part_ns >= total_ns / 100
@@ -172,7 +175,7 @@ fn statements(result: &SqlResult, style: SqlStyle) -> String {
         text.push_str(&further(result, more));
         text.push('\n');
     }
-    text.push_str(&Tone::Faint.paint_lines("each: rows of a call that brings rows\n"));
+    text.push_str(&Tone::Faint.paint_lines(&wrap("", 0, NUMBERS)));
     if let Some((slowest, command)) = slowest(result) {
         text.push_str(&format!(
             "\n{}: {slowest}\n   {}\n",

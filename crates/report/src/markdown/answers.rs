@@ -106,7 +106,7 @@ pub fn sql_markdown(result: &SqlResult, style: SqlStyle, out: &mut dyn Write) ->
             escaped(&sql_text::answer(result)),
             table(&rows, 0, |i| i == last),
             more,
-            "each: rows of a call that brings rows".to_owned(),
+            sql_text::NUMBERS.to_owned(),
             slowest,
             failed_logons(result, style),
             sessions(result, style),

@@ -115,7 +115,7 @@ fn operations_connections_and_statements() {
         | 1 | 67% | 2 | 29.0ms | - | 101 | 50.5 | 40.0ms | 8.00ms | 10.0ms | 1.00ms | `select * from t where name = ?` id 445299c112c75ebf · 1 execution, 1 fetch |
         | 2 | 33% | 1 | 29.0ms | - | 0 | - | 20.0ms | 4.00ms | 5.00ms | 0ns | `(COMMIT, no statement)` |
 
-        each: rows of a call that brings rows
+        mean and p99: of one call; each: rows of a call that brings rows; all else: of all calls together
 
         **Slowest call**: 29.0 ms, frames 10 and 13: `tshark -r client.pcap -Y 'frame.number in {10,13}'`
 
