@@ -6,6 +6,7 @@ import time
 from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, recorded, where_runs
 from kit import expect
 from kit.apps import nfsload
+from kit.apps.ganesha import Ganesha
 from kit.kinds import kind
 
 CAPPED = {**CAUSES, "server": ["server-concurrency-cap"]}
@@ -107,3 +108,34 @@ def overrun(case, service_ms, jobs=0, rate=0, buffer_kb=64, whole=True):
     took = sorted(r["t_done_ns"] - r["t_issue_ns"] for r in nfsload.done(rows))
     return judged(rows, served, 0.5, rest="server", case=case, causes={**CAUSES, "server": ["server-concurrency-cap", "server-slow"]},
                   skip=["one_way"], host_ns=max(300_000, took[len(took) // 2]), forbid=["network-delay", "network-loss", "network-bandwidth", *NEVER])
+
+
+@kind("nfs-grace", "the server was restarted and tells clients to ask again later, until all had time to claim their locks", field_case="K37",
+      mild=dict(grace_s=4), harsh=dict(grace_s=15), healthy=dict(grace_s=0),
+      draw=lambda d: dict(grace_s=d.randint(3, 20), version=d.choice(["4.0", "4.1"]), rate=d.choice([20, 100, 300])))
+def grace(case, grace_s, version="4.1", rate=100):
+    with case.bench(snap=320) as b:
+        server = Ganesha(b, grace_s=grace_s)
+        if grace_s:
+            # There is no grace if nobody was there before.
+            nfsload.load(b, name="before", version=version, ops=1, secs=1)
+            server.restart()
+        with b.capture():
+            rows = nfsload.load(b, version=version, rate=rate, cap=64, ops=5 * rate, secs=5)
+        served = server.log()
+    expected = judged(rows, served, 0, rest="client", case=case)
+    waited_s = [float(w) for w in case.truth["client"]["stderr"].rpartition("asked again after ")[2].split()[:-1] if w != "no"]
+    case.truth["injected"] = {"asked_again_after_s": waited_s}
+    if sum(waited_s) < 0.6:
+        return expected
+    expected.side, expected.cause, expected.find = ["server"], ["retry-later"], ["retry-later"]
+    expected.facts = {"retry-later": {"calls": [len(waited_s)] * 2, "longest_ns": [w * 1e9 * max(waited_s) for w in (0.99, 1.1)]}}
+    expected.forbid = [f for f in expected.forbid if f != "retry-later"]
+    expected.first = [rf"(?i)ask again later, {len(waited_s)} times? NFS4ERR_GRACE"]
+    told = dict(side=expected.side, cause=expected.cause, find=expected.find, facts=expected.facts, first=expected.first,
+                cost_s={"retry-later": [0.98 * sum(waited_s), 1.05 * sum(waited_s)]}, forbid=["client-think", "server-slow"])
+    seen_from = {"both ends": ["client.pcap", "server.pcap"], "client alone": ["client.pcap"], "server alone": ["server.pcap"]}
+    expected.runs = [expect.run(name, "diagnose", files, **told) for name, files in seen_from.items()]
+    # They fill the beginning.
+    expected.without = {"window": ["none", "server"], "cut out": ["none", "server"], "no beginning": ["none", "server"]}
+    return expected

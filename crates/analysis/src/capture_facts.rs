@@ -2,6 +2,7 @@
 //! connections went through.
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
+use crate::deferred::Deferred;
 use crate::half::number_of;
 use crate::hosts::Hosts;
 use crate::locks::Locks;
@@ -131,6 +132,7 @@ pub struct CaptureFacts {
     /// Those whose request, and whose response, took longest from first byte to last.
     pub longest_passing: [Worst; 2],
     pub think: Think,
+    pub deferred: Deferred,
     pub highest_slot: Option<u64>,
     pub slots: u64,
     /// Median wait, refreshed now and then.
@@ -220,6 +222,15 @@ impl TcpFacts {
 }
 
 impl CaptureFacts {
+    /// The path from here to the clients and back, on average.
+    pub(crate) fn path_to_client_ns(&self) -> Option<i64> {
+        let (t, d) = (&self.tcp, Direction::ToClient.index());
+        match t.ack_rtt_count[d] {
+            0 => t.client_half_ns,
+            n => Some((t.ack_rtt_sum_ns[d] / n as i64).max(t.client_half_ns.unwrap_or(0))),
+        }
+    }
+
     /// From the first call to the last.
     pub(crate) fn captured_ns(&self) -> Option<i64> {
         self.first.zip(self.last).map(|(first, last)| last - first)

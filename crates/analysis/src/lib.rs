@@ -13,6 +13,7 @@ pub mod compare;
 pub mod concurrency;
 pub mod connections;
 pub mod conns;
+pub mod deferred;
 pub mod diagnose;
 pub mod diagnosers;
 pub mod facts;

@@ -384,6 +384,8 @@ pub enum CostOf {
     Streams,
     /// Connects, and waits before the first call.
     Connects,
+    /// What clients wait, as they were told to, before they ask again.
+    Retries,
     /// What applications waited above the wire, or thought between calls.
     Application,
     /// The network's health.
@@ -398,6 +400,7 @@ impl CostOf {
             CostOf::Calls => "calls",
             CostOf::Streams => "streams",
             CostOf::Connects => "connects",
+            CostOf::Retries => "retries",
             CostOf::Application => "application",
             CostOf::Network => "network",
         }

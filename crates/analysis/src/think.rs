@@ -1,6 +1,7 @@
 //! The client's think time: between the end of one answer and the next request, where a connection has
 //! one call at a time. A connection with several has no time that is plainly the client's.
 
+use crate::deferred;
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
@@ -42,7 +43,12 @@ impl Think {
             return;
         }
         self.busy = None;
-        let Some(before) = self.answered.insert(call.connection, answer) else {
+        // Who is told to ask again later does not think until then.
+        let before = match deferred::answer(call) {
+            Some(_) => self.answered.remove(&call.connection),
+            None => self.answered.insert(call.connection, answer),
+        };
+        let Some(before) = before else {
             return;
         };
         let pause = request.time - before.time;

@@ -358,6 +358,9 @@ pub const TIER_HOSTS: usize = 4_096;
 pub const TIER_CONNECTIONS: usize = 65_536;
 pub const TIER_SERVERS: usize = 64;
 
+/// Calls that were answered "ask again later" and were not yet; further ones are not known to be asked again.
+pub const DEFERRED: usize = 65_536;
+
 /// Hosts of a capture that are held against those of another; whether captures of more have one in common is not told.
 pub const HOSTS_HELD_AGAINST: usize = 4_096;
 

@@ -17,10 +17,11 @@ _RECORDS = 100_000
 class Ganesha:
     """`threads` is RPC_Ioq_ThrdMax (Ganesha 4.3 gives some four fewer, never less than three or four workers);
     reads and writes take `read_us`, `write_us` more, by `distribution`; of "bimodal" a share `slow_p` takes `slow_us`.
-    `only` names the file that is slow ("data.bin", "data2.bin"); without it both are."""
+    `only` names the file that is slow ("data.bin", "data2.bin"); without it both are. With `grace_s` it lets clients claim
+    for so long, after a restart, what they had before."""
 
     def __init__(self, bench, *, threads=None, read_us=0, write_us=0, distribution="fixed", slow_p=0, slow_us=0, only=None,
-                 transports="TCP"):
+                 transports="TCP", grace_s=0):
         self.bench = bench
         export, recovery = f"{SCRATCH}/export", f"{bench.scratch}/recovery"
         os.makedirs(export, exist_ok=True)
@@ -39,18 +40,28 @@ class Ganesha:
         with open(config, "w") as file:
             file.write(f"""NFS_CORE_PARAM {{ Bind_addr={bench.server.address}; NFS_Port=2049; MNT_Port=20048; Protocols=3,4; mount_path_pseudo=true;
   Enable_NLM=false; Enable_RQUOTA=false; {f"RPC_Ioq_ThrdMax={threads};" if threads else ""} }}
-NFSV4 {{ Graceless=true; RecoveryRoot="{recovery}"; Minor_Versions=0,1,2; }}
+NFSV4 {{ {f"Graceless=false; Grace_Period={grace_s}; Lease_Lifetime=60;" if grace_s else "Graceless=true;"} RecoveryRoot="{recovery}"; Minor_Versions=0,1,2; }}
 EXPORT {{ Export_Id=1; Path={export}; Pseudo=/export; Protocols=3,4; Transports={transports}; Access_Type=RW; Squash=No_Root_Squash;
   SecType=sys; FSAL {{ Name=VFS; }} }}
 LOG {{ Default_Log_Level=EVENT; }}
 """)
-        self.process = bench.start(
-            bench.server.command("sh", "-c", f"rpcbind -w; SLOW_CTL={self.control} LAB_CC={bench.congestion} "
-                                 f"LD_PRELOAD={binary('slow.so')}:{binary('cc.so')} exec ganesha.nfsd -F -f {config} -L {log} "
-                                 f"-p {bench.scratch}/ganesha.pid -N NIV_EVENT"),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        bench.until(lambda: bench.server.listens(2049), self.process, "Ganesha")
+        self.command = bench.server.command(
+            "sh", "-c", f"rpcbind -w; SLOW_CTL={self.control} LAB_CC={bench.congestion} "
+            f"LD_PRELOAD={binary('slow.so')}:{binary('cc.so')} exec ganesha.nfsd -F -f {config} -L {log} "
+            f"-p {bench.scratch}/ganesha.pid -N NIV_EVENT")
+        self._start()
         bench.truth["server"] = {"software": "nfs-ganesha, FSAL_VFS", "RPC_Ioq_ThrdMax": threads or "default (200)"}
+
+    def _start(self):
+        self.process = self.bench.start(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.bench.until(lambda: self.bench.server.listens(2049), self.process, "Ganesha")
+
+    def restart(self):
+        """As after a crash."""
+        self.process.kill()
+        self.process.wait()
+        self._start()
+        self.bench.event("ganesha started again")
 
     def waits(self, read_us=0, write_us=0, distribution="fixed", slow_p=0, slow_us=0):
         """Changes the waits, also while it runs."""

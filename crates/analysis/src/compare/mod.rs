@@ -275,11 +275,12 @@ fn of_calls(c: &mut Comparison, runs: [&Snapshot; 2], scale: Scale, comparable: 
     }
 }
 
-/// A finding that no line of the account tells of: work that ended, or time before the calls, if that is
-/// much beside their time.
+/// A finding that no line of the account tells of: work that ended, or time before the calls or between them, if that
+/// is much beside their time.
 fn is_apart(f: &SavedFinding, run: &Run) -> bool {
     let least = run.time_ns / BESIDE;
-    f.fatal || (f.rule.of() == Of::Connects && f.cost_ns.is_some_and(|ns| ns > least))
+    let beside = matches!(f.rule.of(), Of::Connects | Of::Retries);
+    f.fatal || (beside && f.cost_ns.is_some_and(|ns| ns > least))
 }
 
 /// Whether two findings of one kind are laid to different sides.

@@ -252,7 +252,9 @@ impl Diagnoser {
             && self.client != Some(which);
         let mut attributes = 0;
         if is_asked {
-            self.captures[which].think.call(call, which);
+            let capture = &mut self.captures[which];
+            capture.think.call(call, which);
+            capture.deferred.call(call, which);
         }
         if is_asked || may_be_other {
             attributes = self.attributes[which].number(call, op);

@@ -24,11 +24,9 @@
 //! a rest. On connections shared by many users pauses are nobody's.
 
 use super::{Entry, Of, Rule, evidence, numbers};
-use crate::capture_facts::CaptureFacts;
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
-use model::Direction;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "client-think",
@@ -45,22 +43,13 @@ const WORTH_NS: i64 = 1_000_000_000;
 /// Calls that overlap others, in a hundred of all.
 const OVERLAPPING_PER_CENT: u64 = 5;
 
-/// The path from a capture to the client and back, which is in the pauses that it sees.
-fn path_to_client(capture: &CaptureFacts) -> Option<i64> {
-    let (t, d) = (&capture.tcp, Direction::ToClient.index());
-    match t.ack_rtt_count[d] {
-        0 => t.client_half_ns,
-        n => Some((t.ack_rtt_sum_ns[d] / n as i64).max(t.client_half_ns.unwrap_or(0))),
-    }
-}
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let capture = facts.at_client().or(facts.captures.first())?;
     let think = &capture.think;
     let count = think.pauses.count();
     let path = match facts.client {
         Some(_) => 0,
-        None => path_to_client(capture)?,
+        None => capture.path_to_client_ns()?,
     };
     let ns = think.pauses.total_ns() - path.saturating_mul(count as i64);
     let overlaps = think.overlapping * 100 > (think.overlapping + count) * OVERLAPPING_PER_CENT;

@@ -39,6 +39,7 @@ mod owned;
 mod plaintext_password;
 mod pressed;
 mod receive_window_limited;
+mod retry_later;
 mod sender_application_limited;
 mod server_concurrency_cap;
 mod server_queue;
@@ -95,6 +96,8 @@ pub enum Of {
     Bytes,
     /// Connections: their opening and their end.
     Connects,
+    /// What clients wait, as they were told to, before they ask again.
+    Retries,
     /// What applications waited above the wire, or thought between calls.
     Application,
     /// The network's health, or the capture's.
@@ -158,6 +161,7 @@ rules! {
     NicDrops: nic_drops,
     PlaintextPassword: plaintext_password,
     ReceiveWindowLimited: receive_window_limited,
+    RetryLater: retry_later,
     SenderApplicationLimited: sender_application_limited,
     ServerConcurrencyCap: server_concurrency_cap,
     ServerQueue: server_queue,

@@ -53,6 +53,7 @@ impl Finding {
             Of::Calls | Of::Bytes if d.streams_ledger.is_some() => CostOf::Streams,
             Of::Calls | Of::Bytes => CostOf::Calls,
             Of::Connects => CostOf::Connects,
+            Of::Retries => CostOf::Retries,
             Of::Application => CostOf::Application,
             Of::Network => CostOf::Network,
         }

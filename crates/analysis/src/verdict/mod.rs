@@ -343,8 +343,8 @@ fn not_slow(facts: &Facts<'_>) -> f64 {
 }
 
 /// Whether it is one of those of which no call's time speaks.
-fn is_of_connects(f: &Finding) -> bool {
-    f.fatal || f.rule.of() == Of::Connects
+fn is_beside_calls(f: &Finding) -> bool {
+    f.fatal || matches!(f.rule.of(), Of::Connects | Of::Retries)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The verdict in a sentence or two. All of its numbers are sums of the ledger, or a finding's cost.
 
-use super::{Blame, Ground, answering_ns, is_of_connects, silent_ns};
+use super::{Blame, Ground, answering_ns, is_beside_calls, silent_ns};
 use crate::diagnose::Kind;
 use crate::facts::{ACCUSED_SHARE, Basis, FEW_TURNS, Facts};
 use crate::findings::{Of, Rule, tier, waited_in_vain_ns};
@@ -51,7 +51,9 @@ fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text 
                 _ => "",
             },
         ),
-        Ground::Outweighs(blame, Some(cause)) if is_of_connects(cause) => blamed(blame.side, cause),
+        Ground::Outweighs(blame, Some(cause)) if is_beside_calls(cause) => {
+            blamed(blame.side, cause)
+        }
         Ground::Outweighs(blame, cause) => accused(facts, findings, blame, *cause),
         Ground::Shared(blames, cause) => shared(facts, findings, blames, *cause),
         Ground::FewTurns(known) => few_turns(facts, *known),
@@ -80,7 +82,7 @@ fn who(side: Side) -> &'static str {
     }
 }
 
-/// Connections that did not come to be, or ended.
+/// Connections that did not come to be, or ended; calls that were put off.
 fn blamed(side: Side, cause: &Finding) -> Text {
     text!(
         "The {who} is to blame: {title} ({code}).{cost}",

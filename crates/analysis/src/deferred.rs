@@ -1,0 +1,117 @@
+//! Calls that a server answered with "ask again later", and how long it was until their clients did.
+//!
+//! What the protocols' standards say of these answers is that nothing is wrong with the call: what the client waits for
+//! then is no thought of its own. Clients know nothing of when it is worth asking again, so they wait for fixed times:
+//! Linux 5 s for NFSv3, 0.1 to 15 s for NFSv4, others 10 s.
+
+use crate::stats::Distribution;
+use crate::worst::{Exhibit, Worst};
+use hashbrown::HashMap;
+use model::{Call, Field, Mark, Name, Outcome, limits};
+use std::hash::{BuildHasher, Hash, Hasher};
+
+/// The answers that say so: RFC 1813 section 2.6, RFC 8881 sections 15.1.1.3, 15.1.9.2 and 15.1.10.4, XNFS (NLM).
+const LATER: [&str; 6] = [
+    "NFS3ERR_JUKEBOX",
+    "NFS4ERR_DELAY",
+    "NFS4ERR_GRACE",
+    "NFS4ERR_LAYOUTTRYLATER",
+    "NLM_DENIED_GRACE_PERIOD",
+    "NLM4_DENIED_GRACE_PERIOD",
+];
+
+/// No client waits for longer, and what asks the same later does so for reasons of its own.
+const LONGEST_NS: i64 = 60_000_000_000;
+
+type Fixed = foldhash::fast::FixedState;
+
+/// Such calls of one capture.
+#[derive(Default)]
+pub struct Deferred {
+    /// When each was answered so, by what it asked, until it is asked again.
+    told: HashMap<u64, Vec<Mark>, Fixed>,
+    remembered: usize,
+    /// Each answer, and each operation, how often; in the order in which they came.
+    pub answers: Vec<(&'static str, u64)>,
+    pub ops: Vec<(Name, u64)>,
+    /// From such an answer to the next request of the same.
+    pub waits: Distribution,
+    pub longest: Worst,
+}
+
+/// The answer, if it is one that says "later".
+#[must_use]
+pub fn answer(call: &Call) -> Option<&'static str> {
+    match call.outcome {
+        Outcome::Error(name) => LATER.iter().copied().find(|later| *later == name),
+        _ => None,
+    }
+}
+
+impl Deferred {
+    /// Takes a call of this capture; in the order of answers.
+    pub fn call(&mut self, call: &Call, capture: usize) {
+        let answer = answer(call);
+        if answer.is_none() && self.remembered == 0 {
+            return;
+        }
+        let (Some(request), Some(response)) = (call.request_first, call.response_last) else {
+            return;
+        };
+        let asked = asked(call);
+        self.again(asked, request, capture);
+        let Some(answer) = answer else { return };
+        count(&mut self.answers, answer);
+        count(&mut self.ops, call.op);
+        if self.remembered < limits::DEFERRED {
+            self.told.entry(asked).or_default().push(response);
+            self.remembered += 1;
+        }
+    }
+
+    /// Somebody asks this: the first of those that were told to.
+    fn again(&mut self, asked: u64, request: Mark, capture: usize) {
+        let Some(told) = self.told.get_mut(&asked) else {
+            return;
+        };
+        let all = told.len();
+        told.retain(|at| request.time - at.time <= LONGEST_NS);
+        if told.first().is_some_and(|at| at.time <= request.time) {
+            let at = told.remove(0);
+            let waited = request.time - at.time;
+            self.waits.add(waited);
+            self.longest.add(Exhibit::of(waited, capture, at, request));
+        }
+        self.remembered -= all - told.len();
+        if told.is_empty() {
+            self.told.remove(&asked);
+        }
+    }
+
+    /// How many calls were answered so.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.answers.iter().map(|(_, n)| n).sum()
+    }
+}
+
+/// What is asked, by whom and of whom, as one number; the same when it is asked again.
+fn asked(call: &Call) -> u64 {
+    let mut hasher = Fixed::default().build_hasher();
+    let object = [Field::File, Field::Offset].map(|f| call.detail.get(f));
+    (call.client.address, call.server, call.protocol, call.op).hash(&mut hasher);
+    (object, &call.text).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Protocols have fewer operations and answers than this.
+const KINDS: usize = 256;
+
+fn count<T: PartialEq>(list: &mut Vec<(T, u64)>, what: T) {
+    let known = list.len();
+    match list.iter_mut().find(|(known, _)| *known == what) {
+        Some((_, n)) => *n += 1,
+        None if known < KINDS => list.push((what, 1)),
+        None => {}
+    }
+}

@@ -1,0 +1,208 @@
+//! # What it says
+//! The server answered calls with an error that is none: ask again later
+//! (NFS3ERR_JUKEBOX, NFS4ERR_DELAY, NFS4ERR_GRACE). Until they did, the clients
+//! waited, with nothing on the wire.
+//!
+//! # Why it costs time
+//! Each of these calls is quick, and nothing looks slow: the time passes between an
+//! answer and the next try. Clients do not know when it is worth asking again, so
+//! they wait for fixed times: Linux 5 s for NFSv3 and 0.1 s, doubled up to 15 s, for
+//! NFSv4, others 10 s. The application waits for all of it.
+//!
+//! # How sure
+//! That the server said so is in the packets. A call counts as asked again when the
+//! same client sends the same operation, of the same file and offset, within a
+//! minute. How long it waits is the client's own timer, and that it has to is the
+//! server's answer.
+//!
+//! # What to check next
+//! GRACE: the server was restarted or failed over, and lets clients claim their
+//! locks for so long; its log says when, its lease and grace times how long. DELAY:
+//! another client holds a delegation that is called back (the capture shows
+//! CB_RECALL), or the server lacks threads or memory. JUKEBOX: the file is on tape
+//! or in a cloud tier and is being fetched, or the file system is frozen by a
+//! snapshot.
+//!
+//! # When it is wrong
+//! Where only headers are captured, the answer's error is not seen, and nothing is
+//! said. A program that polls a file that is offline would ask at its own pace.
+
+use super::{Entry, Of, Rule, evidence, numbers, whole};
+use crate::facts::Facts;
+use crate::results::{Finding, Side};
+use crate::text::{Text, Value, text};
+
+pub(super) const ENTRY: Entry = Entry {
+    code: "retry-later",
+    title: "the server tells its clients to ask again later",
+    side: Some(Side::Server),
+    of: Of::Retries,
+    sure: [0.9, 0.9],
+    source: include_str!("retry_later.rs"),
+    check,
+};
+
+/// Less is soon forgotten, as with connections.
+const WORTH_NS: i64 = 500_000_000;
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let capture = facts.at_client().or(facts.captures.first())?;
+    let deferred = &capture.deferred;
+    let again = deferred.waits.count();
+    // Seen from elsewhere, the answer's way and that of the next request are no waiting.
+    let path = match facts.client {
+        Some(_) => 0,
+        None => capture.path_to_client_ns().unwrap_or(0),
+    };
+    let ns = deferred.waits.total_ns() - path.saturating_mul(again as i64);
+    if ns < WORTH_NS {
+        return None;
+    }
+    let calls = deferred.calls();
+    let listed = |list: Vec<(String, u64)>| {
+        let mut list = list;
+        list.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
+        let each = list.into_iter().take(3);
+        let each = each.map(|(what, n)| text!("{what} {n,}", what = what, n = n));
+        Text::list(each.collect(), ", ")
+    };
+    let answer = deferred.answers.iter().max_by_key(|(_, n)| *n);
+    Some(Finding {
+        title: text!(
+            "The server tells its clients to ask again later, {n} time{n||s} {answer}",
+            n = answer.map_or(0, |(_, n)| *n),
+            answer = answer.map_or("", |(answer, _)| answer),
+        ),
+        cost_ns: Some(ns),
+        first: deferred.longest.first,
+        last: deferred.longest.last,
+        facts: numbers([
+            ("calls", whole(calls)),
+            ("asked_again", whole(again)),
+            ("waited_ns", ns),
+            ("longest_ns", deferred.waits.max_ns()),
+        ]),
+        evidence: evidence::of_calls(
+            facts,
+            &deferred.longest,
+            "the answer that says so, and the next request of the same, of the longest waits",
+        ),
+        why: text!(
+            "{calls,} call{calls||s} {calls|was|were} answered with that ({answers}; {ops}). {again,} of them {again|was|were} asked again, {each} later on average, {longest} at most.",
+            calls = calls,
+            answers = listed(
+                deferred
+                    .answers
+                    .iter()
+                    .map(|(a, n)| ((*a).to_owned(), *n))
+                    .collect()
+            ),
+            ops = listed(
+                deferred
+                    .ops
+                    .iter()
+                    .map(|(op, n)| (op.to_string(), *n))
+                    .collect()
+            ),
+            again = again,
+            each = Value::Duration(ns / again.max(1) as i64),
+            longest = Value::Duration(deferred.waits.max_ns()),
+        ),
+        remedy: deferred
+            .answers
+            .iter()
+            .filter_map(|(answer, _)| cure(answer))
+            .collect(),
+        ..Rule::RetryLater.finding()
+    })
+}
+
+/// What is to be done about an answer; of those that have the same cause one alone says it.
+fn cure(answer: &str) -> Option<Text> {
+    Some(match answer.rsplit_once("ERR_")?.1 {
+        "GRACE" => "find out what restarted the server; it is in its grace period, until clients had time to claim their locks: shorten that and the lease (nfsd: /proc/fs/nfsd/nfsv4gracetime, nfsv4leasetime)".into(),
+        "DELAY" => "see whether delegations of other clients are called back (CB_RECALL), and switch them off if so (Linux: sysctl fs.leases-enable=0); else look at the server's threads and memory".into(),
+        "JUKEBOX" => "see whether the file is offline (tape, cloud tier) or its file system frozen by a snapshot".into(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{Fixture, MS, found};
+    use super::*;
+    use crate::results::Vantage;
+    use crate::trace_join::tests::call;
+    use model::{Call, Outcome};
+
+    fn asked(at_ms: i64, outcome: Outcome) -> Call {
+        Call {
+            outcome,
+            ..call(1, 4_096, 512, at_ms * MS, (at_ms + 1) * MS)
+        }
+    }
+
+    fn deferred(f: &mut Fixture, times: i64, after_ms: i64) {
+        for n in 0..times {
+            let at = n * 100_000;
+            for (at, outcome) in [
+                (at, Outcome::Error("NFS3ERR_JUKEBOX")),
+                (at + 1 + after_ms, Outcome::Ok),
+            ] {
+                f.captures[0].deferred.call(&asked(at, outcome), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_told_to_ask_again_later_waits_because_of_the_server() {
+        let f = found(Rule::RetryLater, |f| deferred(f, 3, 5_000)).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Server, Some(15_000 * MS)));
+        assert!(
+            f.title
+                .to_string()
+                .ends_with("later, 3 times NFS3ERR_JUKEBOX")
+        );
+        assert_eq!(
+            f.why.to_string(),
+            "3 calls were answered with that (NFS3ERR_JUKEBOX 3; READ 3). 3 of them were asked again, 5.00 s later on average, 5.00 s at most."
+        );
+    }
+
+    #[test]
+    fn other_errors_and_calls_that_nobody_asks_again_are_none() {
+        let none = |calls: &[(i64, Outcome)]| {
+            found(Rule::RetryLater, |f| {
+                let calls = calls
+                    .iter()
+                    .map(|(at, outcome)| asked(*at, outcome.clone()));
+                calls.for_each(|call| f.captures[0].deferred.call(&call, 0));
+            })
+            .is_none()
+        };
+        let later = Outcome::Error("NFS4ERR_DELAY");
+        assert!(none(&[
+            (0, Outcome::Error("NFS3ERR_STALE")),
+            (5_000, Outcome::Ok)
+        ]));
+        assert!(none(&[(0, later.clone())]));
+        assert!(none(&[(0, later.clone()), (61_002, Outcome::Ok)]));
+        assert!(!none(&[(0, later), (60_001, Outcome::Ok)]));
+    }
+
+    #[test]
+    fn half_a_second_is_worth_a_word() {
+        let of = |after_ms| found(Rule::RetryLater, |f| deferred(f, 1, after_ms));
+        assert!(of(500).is_some());
+        assert!(of(499).is_none());
+    }
+
+    #[test]
+    fn the_way_to_the_client_is_no_waiting() {
+        let mut f = Fixture::alone(Vantage::Server);
+        deferred(&mut f, 10, 5_000);
+        f.captures[0].tcp.client_half_ns = Some(80 * MS);
+        let found = f.finds(Rule::RetryLater).unwrap();
+        assert_eq!(found.cost_ns, Some(49_200 * MS));
+    }
+}
