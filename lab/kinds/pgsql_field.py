@@ -245,7 +245,13 @@ def pause(case, pause_s, pauses, delay_ms=1.0, rows=1000):
     if not pause_s:
         return judged(ops, served, 2 * delay_ms, rest="server", skip=BULK)
     lost = pause_s * pauses
-    wrong = ["network-delay", "network-loss", "network-bandwidth", "receive-window-limited", "client-concurrency-cap", "chatty", "small-fetch"]
+    # What is left is the path, crossed by the question and by each half of the answer.
+    whole_s = sum(op["t_done_ns"] - op["t_issue_ns"] for op in ops) / 1e9
+    sides = expect.sides_of({"server": lost, "network": max(0, whole_s - lost)})
+    wrong = ["network-loss", "network-bandwidth", "receive-window-limited", "client-concurrency-cap", "chatty", "small-fetch"]
+    if sides != ["server"]:
+        return expect.Expectation(side=sides, skip=BULK, forbid=sorted({*NEVER, *wrong}), without={"window": sides, "cut out": sides})
+    wrong.append("network-delay")
     says = dict(side=["server"], cause=["sender-application-limited", "server-slow", "server-stall"], first=[r"^The SERVER "], forbid=wrong,
                 json={"findings[0].side": {"in": ["server"]}, "findings[0].cost_ns": {"between": [0.95e9 * lost, 1.05e9 * lost + 5e6 * pauses]}})
     for side in BOTH:

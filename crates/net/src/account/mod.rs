@@ -24,7 +24,10 @@ mod writes;
 
 pub(crate) use habits::Trigger;
 pub(crate) use round_trips::Distribution;
-pub(crate) use sender::{AWAY_SPARE_NS, Acknowledgement, Kind, Transmission};
+pub(crate) use sender::{
+    AWAY_SPARE_NS, Acknowledgement, INITIAL_WINDOW, Kind, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT,
+    Transmission,
+};
 
 use crate::Segment;
 use habits::Marks;

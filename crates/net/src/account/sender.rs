@@ -10,6 +10,7 @@ use gap::{Gap, Heard};
 use hearing::{Away, News};
 
 pub(crate) use hearing::AWAY_SPARE_NS;
+pub(crate) use judge::{INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
 
 use super::habits::{Habits, Trigger};
 use super::identifications::Identifications;
@@ -120,6 +121,9 @@ pub(super) struct Sender {
     away: Option<Box<Away>>,
     round_trips: Distribution,
     smoothed_ns: i64,
+    /// Whether the last acknowledgement was of one segment, and how long the last of several took; `i64::MAX` before.
+    of_one: bool,
+    of_several_ns: i64,
     line: Line,
     /// The way to the receiver and back takes no longer; `i64::MAX` where nothing tells.
     shortest_ns: i64,
@@ -157,6 +161,8 @@ impl Sender {
             away: None,
             round_trips: Distribution::default(),
             smoothed_ns: 0,
+            of_one: false,
+            of_several_ns: i64::MAX,
             line: Line::default(),
             shortest_ns: i64::MAX,
             writes: Writes::default(),
@@ -220,6 +226,10 @@ impl Sender {
 
     /// Whether it counts: it was not an acknowledgement that waited for a timer.
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool, flight: u64) -> bool {
+        self.of_one = one_segment;
+        if !one_segment {
+            self.of_several_ns = ns;
+        }
         if one_segment && self.is_late(ns) {
             let delay = ns.saturating_sub(self.shortest_ns);
             self.trouble().delays.add(delay);

@@ -18,7 +18,7 @@
 use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
-use crate::account::AWAY_SPARE_NS;
+use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
 use model::{DirectionSummary, EpisodeKind, Mark, Time};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,9 @@ pub(super) struct Held {
     /// How long acknowledgements usually take that did not wait for a timer: a queue on the path makes
     /// all of them slow.
     usual_ns: Option<i64>,
+    /// Whether the last one was of one segment, and how long the last of several took.
+    of_one: bool,
+    of_several_ns: Option<i64>,
     /// Late ones of several segments since the last that was not.
     slow: u8,
     last_data: Option<Mark>,
@@ -99,8 +102,15 @@ pub(super) struct Held {
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
     advanced: Option<Time>,
-    /// The acknowledgement of everything sent, until more is.
+    /// The first acknowledgement of some of what was in flight when the last byte left, and that of everything, until
+    /// more is sent.
+    begun: Option<Mark>,
     drained: Option<Mark>,
+    /// Whether the window was closed since the last byte left.
+    was_closed: bool,
+    /// What was in flight when the last byte left, and the most that was and was all acknowledged since a loss.
+    flight: u64,
+    carried: u64,
     /// Whether the peer's window was closed when it was heard last.
     closed: bool,
     /// The last packet of the peer that acknowledged anything, new or not.
@@ -140,6 +150,10 @@ impl Held {
 
     /// Data was acknowledged after so long, for certain; `one_segment` if no more than that.
     pub(super) fn round_trip(&mut self, ns: i64, one_segment: bool) {
+        self.of_one = one_segment;
+        if !one_segment {
+            self.of_several_ns = Some(ns);
+        }
         let Some(usual) = &mut self.usual_ns else {
             self.usual_ns = Some(ns);
             return;
@@ -175,6 +189,9 @@ impl Held {
     ) {
         let now = mark.time;
         self.advanced = Some(now);
+        if !self.closed {
+            self.begun.get_or_insert(mark);
+        }
         self.drained = (everything && !self.closed).then_some(mark);
         if let Some(since) = self.last_data
             && everything
@@ -198,10 +215,10 @@ impl Held {
     pub(super) fn heard(&mut self, mark: Mark, closed: bool, everything: bool) {
         self.heard = Some(mark.time);
         if closed {
-            self.drained = None;
+            (self.begun, self.drained, self.was_closed) = (None, None, true);
         } else if self.closed && everything {
             // Before the window opened the sender could not send.
-            self.drained = Some(mark);
+            (self.begun, self.drained) = (Some(mark), Some(mark));
         }
         self.closed = closed;
     }
@@ -220,7 +237,7 @@ impl Held {
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
     pub(super) fn was_the_window(&mut self) {
         self.late = None;
-        self.drained = None;
+        (self.begun, self.drained) = (None, None);
     }
 
     /// The late acknowledgement that let a segment go which leaves now, if one did.
@@ -240,19 +257,47 @@ impl Held {
         in_time.then_some(late)
     }
 
-    /// Since when the sender of what leaves now was silent, though nothing held it: it knew so half a round trip
-    /// after the acknowledgement passed here, and its byte takes as long back.
-    fn paused(&mut self, now: Time) -> Option<Mark> {
+    /// Since when the sender of what leaves now was silent, though nothing held it. What had been queued would have left
+    /// once everything was acknowledged, so nothing was: it knew so half a round trip after the acknowledgement passed
+    /// here, and its byte takes as long back. As little could it send, and did not, behind the first acknowledgement,
+    /// but where a queue had to empty; and where TCP had had as much in flight before, from its last byte on.
+    fn paused(&mut self, now: Time, shortest_ns: Option<i64>) -> Option<Mark> {
+        let begun = self.begun.take();
         let drained = self.drained.take().filter(|_| !self.peer_sent)?;
         // Where more was queued, and perhaps has left, something before the capture holds it.
         if !self.pushed && !self.is_near() {
             return None;
         }
-        let since = Mark {
-            time: drained.time + self.fastest_ns.unwrap_or(LONGEST_PATH_NS),
-            ..drained
+        let after = |mark: Mark| Mark {
+            time: mark.time + self.fastest_ns.unwrap_or(LONGEST_PATH_NS),
+            ..mark
         };
-        (now - since.time >= PAUSE_NS).then_some(since)
+        if now - after(drained).time < PAUSE_NS {
+            return None;
+        }
+        // What is in flight here is what is in flight at the sender, all but a little.
+        let near_ns = NEAR_NS.max(shortest_ns.unwrap_or(0) / NEAR_SHARE);
+        let is_here = self.fastest_ns.is_some_and(|ns| ns <= near_ns);
+        let last = self.last_data.filter(|_| is_here);
+        let took_ns = last.map_or(i64::MAX, |last| drained.time - last.time);
+        if self.is_queued(took_ns, shortest_ns) {
+            return Some(after(drained));
+        }
+        let could_send = !self.was_closed && self.flight < INITIAL_WINDOW.max(self.carried + 1);
+        match last {
+            Some(last) if could_send => Some(last),
+            _ => begun.map(after),
+        }
+    }
+
+    /// Whether what took so long to be acknowledged waited in a queue. An acknowledgement of one segment may have waited
+    /// for a timer: then the last one of several tells.
+    fn is_queued(&self, took_ns: i64, shortest_ns: Option<i64>) -> bool {
+        let took_ns = match self.of_one {
+            true => self.of_several_ns.unwrap_or(took_ns),
+            false => took_ns,
+        };
+        shortest_ns.is_none_or(|ns| took_ns > (ns / 100).saturating_mul(QUEUED_PERCENT) + QUEUED_NS)
     }
 
     /// A wait that the last segment ended.
@@ -317,7 +362,9 @@ impl Held {
             };
             self.ready = Some(Box::new((kind, Stretch::of(late.since, s.mark, s.order))));
         }
-        if let Some(since) = self.drained.and_then(|_| self.paused(now)) {
+        let was_drained = self.drained.is_some();
+        let shortest_ns = summary.ack_rtt_min_ns;
+        if let Some(since) = self.drained.and_then(|_| self.paused(now, shortest_ns)) {
             let kind = match self.goes_on {
                 true => EpisodeKind::SenderPause,
                 false => EpisodeKind::SenderSilence,
@@ -342,6 +389,13 @@ impl Held {
             self.small = Some(Small { end, at: now });
         }
         self.full = ends_full.then_some(end);
+        self.carried = match was_drained {
+            _ if rebuilding => 0,
+            true => self.carried.max(self.flight),
+            false => self.carried,
+        };
+        self.flight = acknowledged.map_or(0, |before| end.saturating_sub(before));
+        (self.begun, self.was_closed) = (None, false);
         self.last_data = Some(s.mark);
         self.pushed = s.tcp.flags.psh();
         // Messages may all be as large as the largest that was seen; what TCP cut is full.

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
 pub(super) struct Gap {
     pub heard: Heard,
-    /// The last acknowledgement of something new.
+    /// The first acknowledgement of something new, and the last.
+    pub begun: Mark,
     pub progress: Mark,
     /// When everything was acknowledged.
     pub drained: Mark,

@@ -143,6 +143,9 @@ impl Sender {
         if progress {
             let outstanding = self.sent > self.acknowledged;
             self.acknowledged = position;
+            if !gap.heard.progress {
+                gap.begun = mark;
+            }
             (gap.progress, gap.heard.progress) = (mark, true);
             if let Some(trouble) = &mut self.trouble {
                 trouble.acknowledged(position, mark);

@@ -14,10 +14,12 @@ const RELEASED_MAX_NS: i64 = 2 * MILLISECOND;
 /// Silence with nothing in flight is the sender's own from this on: what the path varies is less.
 const SILENT_NS: i64 = 20 * MILLISECOND;
 /// A round trip this much above the shortest has a queue in it.
-const QUEUED_PERCENT: i64 = 125;
-const QUEUED_NS: i64 = 2 * MILLISECOND;
+pub(crate) const QUEUED_PERCENT: i64 = 125;
+pub(crate) const QUEUED_NS: i64 = 2 * MILLISECOND;
 /// So many bytes every sender may have in flight from its first round trip on (RFC 3390).
-const INITIAL_WINDOW: u64 = 4_380;
+pub(crate) const INITIAL_WINDOW: u64 = 4_380;
+/// Answers that take so small a part of the way to the receiver and back show that the sender is near.
+pub(crate) const NEAR_SHARE: i64 = 8;
 /// What is acknowledged sooner has been at the receiver.
 const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
@@ -192,19 +194,29 @@ impl Sender {
     /// Charges a silence that outlasted the acknowledgement of everything. What had been queued would have left
     /// with that, if the window let it, so nothing was since the last byte left. Where TCP could have sent more
     /// meanwhile, as little was in flight, or no more than before, the whole pause is the application's, and what was
-    /// on its way cost nobody anything; else it is certain to be from the acknowledgement on, and before that the path
-    /// may have been waited for. The former takes that the capture is next to the sender, which shows by how soon it
-    /// answers, and a window that is known.
+    /// on its way cost nobody anything; else it is certain to be from the first acknowledgement on, or, where a queue
+    /// had to empty, from the last, and before that the path may have been waited for. The former takes that the
+    /// capture is next to the sender, which shows by how soon it answers, and a window that is known.
     fn charge_pause(&mut self, drained: Mark, class: TimeClass, now: Mark) {
-        let is_here = self.fastest_ns < i64::MAX && self.away_ns() == 0;
+        let shortest_ns = self.round_trips.min().unwrap_or(0);
+        let is_here = self.fastest_ns < i64::MAX
+            && (self.away_ns() == 0 || self.fastest_ns <= shortest_ns / NEAR_SHARE);
         // A congestion window that was all used grows when that is acknowledged (RFC 5681, section 3.1): as much again
-        // is less than there is room for, but before a line that is full it would only have waited longer.
-        let usual_ns = self
-            .round_trips
-            .min()
-            .map(|ns| ns / 100 * QUEUED_PERCENT + QUEUED_NS);
-        let is_queued = usual_ns.is_none_or(|ns| self.ledger.open_ns(drained) > ns);
+        // is less than there is room for, but before a line that is full it would only have waited longer. What
+        // acknowledges one segment may have waited for a timer: then the last of several tells of the line.
+        let took_ns = match self.of_one && self.of_several_ns < i64::MAX {
+            true => self.of_several_ns,
+            false => self.ledger.open_ns(drained),
+        };
+        let usual = self.round_trips.min();
+        let usual_ns = usual.map(|ns| ns / 100 * QUEUED_PERCENT + QUEUED_NS);
+        let is_queued = usual_ns.is_none_or(|ns| took_ns > ns);
         let carried = if is_queued { 0 } else { self.carried + 1 };
+        // Whatever more had been queued would have left with the first of them.
+        let free = match self.gap.progress() {
+            Some(_) if !is_queued => self.gap.begun,
+            _ => drained,
+        };
         let could_send = self.flight < INITIAL_WINDOW.max(carried);
         self.carried = self.carried.max(self.flight);
         match class {
@@ -214,9 +226,9 @@ impl Sender {
             }
             // Next to the receiver nothing is on its way any more.
             TimeClass::SenderApplication if self.shortest_ns >= AT_RECEIVER_NS => {
-                self.ledger.charge(TimeClass::Unknown, drained);
+                self.ledger.charge(TimeClass::Unknown, free);
             }
-            _ => self.ledger.charge(TimeClass::Transfer, drained),
+            _ => self.ledger.charge(TimeClass::Transfer, free),
         }
         self.ledger.charge(class, now);
     }

@@ -73,7 +73,8 @@ fn written_twice(round_trip: i64, pause: i64, between: fn(&mut Script)) -> Scrip
 
 #[test]
 fn a_silence_with_nothing_in_flight_and_an_open_window_is_the_sender_s() {
-    assert_eq!(pauses(&written_twice(MS, 300 * MS, |_| {})), [300]);
+    // Since its last byte: nothing was queued behind that, or it had left with the acknowledgement.
+    assert_eq!(pauses(&written_twice(MS, 300 * MS, |_| {})), [301]);
     assert_eq!(pauses(&written_twice(MS, 19 * MS, |_| {})), []);
     let answered = written_twice(MS, 300 * MS, |t| {
         t.s(1, 1_001, b"news");
@@ -130,6 +131,39 @@ fn a_sender_that_has_bytes_in_flight_does_not_pause() {
     t.wait(300 * MS);
     t.c(2_001, 1, &full);
     assert_eq!(pauses(&t), []);
+}
+
+/// A client that writes `before` segments, and `again` so many; all are acknowledged one by one, the first of them after
+/// 50 ms, the others 2 ms apart and the last by a timer, 40 ms later. Then it is silent, 160 ms after its last byte.
+fn bursts(before: u32, again: u32) -> Script {
+    let mut t = opened();
+    let mut seq = 1;
+    for segments in [before, again] {
+        let first = seq;
+        (0..segments).for_each(|_| {
+            t.c(seq, 1, &[b'x'; FULL]).tcp.flags.0 |= PSH;
+            seq += FULL as u32;
+        });
+        t.wait(50 * MS);
+        (1..segments).for_each(|n| {
+            t.s(1, first + n * FULL as u32, b"");
+            t.wait(2 * MS);
+        });
+        t.wait(40 * MS);
+        t.s(1, seq, b"");
+        t.wait((70 - 2 * (i64::from(segments) - 1)) * MS);
+    }
+    t.c(seq, 1, &[b'x'; FULL]);
+    t
+}
+
+#[test]
+fn a_pause_begins_with_the_last_byte_or_with_the_first_acknowledgement_that_let_more_go() {
+    // As much was in flight before, and little always may be.
+    assert_eq!(pauses(&bursts(8, 8)).last(), Some(&160));
+    assert_eq!(pauses(&bursts(2, 4)).last(), Some(&160));
+    // More than before: the congestion window may have been full until something was acknowledged.
+    assert_eq!(pauses(&bursts(4, 8)).last(), Some(&110));
 }
 
 /// What a client's account says of 20 writes, each so long after the one before, which are acknowledged after 4 ms:
