@@ -396,6 +396,7 @@ impl Diagnosers {
         }
         d.tiers = self.tier_results();
         d.own = self.tiers.each_ref().map(Tiers::addresses);
+        d.both = self.tiers.each_ref().map(Tiers::both);
         d.files = files::told(&self.files, client.map_or(0, |(i, _)| i));
         for file in d
             .app

@@ -448,6 +448,8 @@ pub struct Diagnosis {
     /// Addresses of the host that each capture was taken at, as they were given, if it is asked at one and asks from
     /// another.
     pub own: [Vec<IpAddr>; 2],
+    /// Hosts of each that are asked and ask, whatever for; those of several addresses by the first.
+    pub both: [Vec<IpAddr>; 2],
     /// The files that took most time, as the capture nearest to the client saw it; a bounded number.
     pub files: Vec<FileResult>,
     /// Things worth knowing that are not findings: assumptions, what one capture cannot show.

@@ -11,17 +11,22 @@
 //! How much of the host's time for its clients lies beneath its own calls is measured; calls that go on while
 //! nobody asks it anything are taken for the background that they are, and their share is not counted.
 
+mod beneath;
+mod chance;
+#[cfg(test)]
+mod tests;
+
+pub use beneath::Beneath;
+
 use crate::conns;
 use crate::results::Vantage;
+use beneath::Calls;
+use chance::{Chance, Gap};
 use hashbrown::{HashMap, HashSet};
-use model::{Change, ConnectionId, ConnectionSummary, Endpoint, Outstanding, Time, limits};
+use model::{
+    Change, ConnectionId, ConnectionSummary, Endpoint, Outstanding, Protocol, Time, limits,
+};
 use std::net::IpAddr;
-
-/// No single moment proves more than so much, a share of one in a million: a host's clock is no finer.
-const MOST_PROOF: f64 = 14.0;
-
-/// Moments prove something when chance makes as much in one case of a hundred thousand (Chernoff's bound).
-const BEYOND_CHANCE: f64 = 11.5;
 
 /// Connections whose hosts are at hand: looking them up takes a quarter of what is done for a change.
 const LATEST: usize = 32;
@@ -94,6 +99,9 @@ pub struct Tiers {
     votes: HashMap<IpAddr, [u32; 2], foldhash::fast::FixedState>,
     /// Addresses that are one host's, where that is known.
     own: Vec<IpAddr>,
+    /// The hosts of which each call is followed, and those calls.
+    followed: Vec<IpAddr>,
+    calls: Calls,
 }
 
 struct Host {
@@ -110,6 +118,9 @@ struct Host {
     spent_ns: [[i64; 2]; 2],
     work_ns: i64,
     beneath_ns: i64,
+    /// How long calls of its own were under way so far: while it worked on one request alone, and in all.
+    sums: Beneath,
+    is_followed: bool,
     /// Between the beginnings of its own calls, and between their ends.
     begun: Gap,
     ended: Gap,
@@ -124,44 +135,6 @@ struct Below {
     ns: i64,
 }
 
-/// Time between two of a host's own calls, by their beginnings or their ends.
-#[derive(Clone, Copy)]
-struct Gap {
-    since: Time,
-    /// The moments of its clients that fell into it: how many, and the one that tells.
-    moments: u32,
-    at: Time,
-}
-
-/// Shares of gaps, and whether chance makes so many that are small.
-#[derive(Default)]
-struct Chance {
-    moments: f64,
-    /// Of each share the negative logarithm: one on average, if all are equally likely.
-    proof: f64,
-}
-
-impl Chance {
-    /// A gap, of which the moment that tells leaves so much.
-    fn add(&mut self, gap: Gap, part_ns: i64, until: Time) {
-        let gap_ns = until - gap.since;
-        if gap.moments == 0 || gap_ns <= 0 {
-            return;
-        }
-        let share = part_ns.max(0) as f64 / gap_ns as f64;
-        let chance = (share * f64::from(gap.moments)).min(1.0);
-        self.moments += 1.0;
-        self.proof += (-chance.ln()).min(MOST_PROOF);
-    }
-
-    fn is_excluded(&self) -> bool {
-        let Chance { moments, proof } = *self;
-        moments >= 2.0
-            && proof > moments
-            && proof - moments - moments * (proof / moments).ln() > BEYOND_CHANCE
-    }
-}
-
 impl Tiers {
     /// The capture begins so.
     pub fn begins(&mut self, at: Time) {
@@ -171,6 +144,31 @@ impl Tiers {
     /// These addresses are one host's; to be said before the first change.
     pub fn own(&mut self, addresses: &[IpAddr]) {
         self.own = addresses.to_vec();
+    }
+
+    /// Each call to these of the [hosts that are asked and ask](Tiers::both) is followed; to be said before the first
+    /// change.
+    pub fn follow(&mut self, hosts: &[IpAddr]) {
+        self.followed = hosts.to_vec();
+    }
+
+    /// Takes a connection that is over where changes are not told: somebody asked on it.
+    pub fn meet(&mut self, c: &ConnectionSummary) {
+        use Protocol::{NfsCallback, Tcp, Tls};
+        let is_no_request = |p: Protocol| matches!(p, NfsCallback | Tcp | Tls) || p.is_lookup();
+        if c.protocol.is_none_or(is_no_request) {
+            return;
+        }
+        self.change(&Outstanding {
+            order: 0,
+            time: c.first.time,
+            connection: c.id,
+            client: c.client,
+            server: c.server,
+            id: 0,
+            change: Change::Sent,
+        });
+        self.connection(c);
     }
 
     /// Takes a connection that is over: it may say at which of its ends the capture was taken.
@@ -211,6 +209,21 @@ impl Tiers {
         }
     }
 
+    /// Hosts that are asked and ask, those of several [addresses](Tiers::addresses) by the first.
+    #[must_use]
+    pub fn both(&self) -> Vec<IpAddr> {
+        let own = self.addresses();
+        let hosts = self.hosts.iter().filter(|h| h.asked > 0 && h.asks > 0);
+        let others = hosts.map(|h| h.address).filter(|a| !own.contains(a));
+        own.first().copied().into_iter().chain(others).collect()
+    }
+
+    /// For how long of a call that is over (its connection and id), calls of its server's own were under way; of [followed](Tiers::follow) hosts,
+    /// and once, behind the changes up to its packet.
+    pub fn beneath(&mut self, call: (ConnectionId, u32)) -> Option<Beneath> {
+        self.calls.take(call)
+    }
+
     /// Takes a change; in the order of packets.
     pub fn change(&mut self, o: &Outstanding) {
         let change = match o.change {
@@ -223,6 +236,10 @@ impl Tiers {
         };
         if let Some(host) = self.hosts.get_mut(server) {
             host.serves(o.time, change);
+            // What goes the other way on its connection is a callback.
+            if host.is_followed && host.address == first_of(&self.own, o.server.address) {
+                self.calls.change(o, host.sums);
+            }
         }
         if let Some(host) = self.hosts.get_mut(client) {
             host.calls(o.time, o.server, change);
@@ -266,10 +283,7 @@ impl Tiers {
     }
 
     fn host(&mut self, address: IpAddr, at: Time) -> Option<usize> {
-        let address = match self.own.first() {
-            Some(first) if self.own.contains(&address) => *first,
-            _ => address,
-        };
+        let address = first_of(&self.own, address);
         if let Some(number) = self.numbers.get(&address) {
             return Some(*number);
         }
@@ -278,7 +292,10 @@ impl Tiers {
             return None;
         }
         let began = self.began.unwrap_or(at);
-        self.hosts.push(Host::new(address, began));
+        self.hosts.push(Host {
+            is_followed: self.followed.contains(&address),
+            ..Host::new(address, began)
+        });
         self.numbers.insert(address, number);
         Some(number)
     }
@@ -319,6 +336,8 @@ impl Host {
             spent_ns: [[0; 2]; 2],
             work_ns: 0,
             beneath_ns: 0,
+            sums: Beneath::default(),
+            is_followed: false,
             begun: Gap::new(began),
             ended: Gap::new(began),
             chance: Chance::default(),
@@ -400,6 +419,7 @@ impl Host {
         self.work_ns = self.work_ns.saturating_add(work_ns);
         if self.calling > 0 {
             self.beneath_ns = self.beneath_ns.saturating_add(work_ns);
+            self.sums.pass(ns, self.serving == 1);
         }
     }
 
@@ -430,159 +450,10 @@ impl Host {
     }
 }
 
-impl Gap {
-    fn new(since: Time) -> Gap {
-        Gap {
-            since,
-            moments: 0,
-            at: since,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: i64 = 1_000_000;
-
-    /// Requests from one host to another, each from a time to a time.
-    #[derive(Default)]
-    struct Asked(Vec<(Time, Outstanding)>);
-
-    impl Asked {
-        /// Host `client` asks host `server` from `from` to `to`, in milliseconds.
-        fn add(&mut self, [client, server]: [u8; 2], from: i64, to: i64) {
-            let end = |host, port| Endpoint {
-                address: [10, 0, 0, host].into(),
-                port,
-            };
-            let id = self.0.len() as u32;
-            for (at, change) in [(from, Change::Sent), (to, Change::Settled)] {
-                let time = Time(at * MS);
-                let o = Outstanding {
-                    order: 0,
-                    time,
-                    connection: ConnectionId(u64::from(client) << 8 | u64::from(server)),
-                    client: end(client, 40_000),
-                    server: end(server, 2_049),
-                    id,
-                    change,
-                };
-                self.0.push((time, o));
-            }
-        }
-
-        fn told(mut self) -> Vec<Tier> {
-            // What ends at a moment ends before what begins then.
-            self.0
-                .sort_by_key(|(at, o)| (*at, o.change == Change::Sent));
-            let mut tiers = Tiers::default();
-            tiers.begins(Time(0));
-            for (_, o) in &self.0 {
-                tiers.change(o);
-            }
-            tiers.told(self.0.last().map(|(at, _)| *at + 100 * MS))
-        }
-    }
-
-    /// So many requests, 100 ms apart, each of 50 ms, with calls of the server's own in 40 of them.
-    fn nested(n: i64) -> Asked {
-        let mut asked = Asked::default();
-        for i in 0..n {
-            let at = 20 + i * 100;
-            for j in 0..4 {
-                asked.add([2, 3], at + 1 + j * 10, at + 11 + j * 10);
-            }
-            asked.add([1, 2], at, at + 50);
-        }
-        asked
-    }
-
-    /// Calls of the server's own at any time.
-    fn anytime(asked: &mut Asked, n: i64, ms: i64) {
-        let mut state = 7_u64;
-        for i in 0..n {
-            state = state
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
-            let at = i * 37 + (state >> 33) as i64 % 37;
-            asked.add([2, 3], at, at + ms);
-        }
-    }
-
-    #[test]
-    fn calls_that_come_as_a_host_is_asked_and_end_as_it_answers_are_for_that() {
-        let told = nested(40).told();
-        let [tier] = told.as_slice() else {
-            panic!("{told:?}");
-        };
-        assert_eq!((tier.host, tier.below.port), ([10, 0, 0, 2].into(), 2_049));
-        assert_eq!((tier.asked, tier.asks, tier.others), (40, 160, 0));
-        assert!(!tier.passes_on());
-        // The first call of all has not been seen from its beginning on.
-        let beneath = 40 * 40 * MS;
-        assert_eq!((tier.least_ns, tier.most_ns), (beneath, beneath));
-    }
-
-    #[test]
-    fn a_few_requests_may_be_chance() {
-        assert!(nested(1).told().is_empty());
-        assert!(!nested(20).told().is_empty());
-    }
-
-    #[test]
-    fn calls_at_any_time_are_for_nobody() {
-        let mut asked = Asked::default();
-        for i in 0..200 {
-            asked.add([1, 2], i * 100, i * 100 + 50);
-        }
-        anytime(&mut asked, 500, 10);
-        assert!(asked.told().is_empty());
-    }
-
-    #[test]
-    fn what_goes_on_anyway_is_not_counted() {
-        let mut asked = nested(200);
-        anytime(&mut asked, 500, 5);
-        let told = asked.told();
-        let tier = told.first().expect("its own calls");
-        // An eighth of the time lies beneath them anyway: of 50 ms of each at least 40 less 6.
-        let each = tier.least_ns / 200;
-        assert!((30 * MS..=40 * MS).contains(&each), "{each}");
-        assert!(tier.most_ns >= 200 * 40 * MS);
-    }
-
-    #[test]
-    fn many_requests_in_one_gap_prove_no_more_than_one() {
-        let mut asked = Asked::default();
-        for i in 0..100 {
-            asked.add([1, 2], 900_000 + i, 900_000 + i + 1);
-        }
-        asked.add([2, 3], 900_101, 900_111);
-        assert!(asked.told().is_empty());
-    }
-
-    #[test]
-    fn of_several_at_a_time_one_waits_at_least_and_all_at_most() {
-        let mut asked = nested(40);
-        for i in 0..40 {
-            asked.add([4, 2], 21 + i * 100, 68 + i * 100);
-        }
-        let told = asked.told();
-        let tier = told.first().expect("its own calls");
-        assert_eq!(tier.least_ns, 40 * 40 * MS);
-        assert_eq!(tier.most_ns, 2 * 40 * 40 * MS);
-    }
-
-    #[test]
-    fn callbacks_are_no_calls_of_a_server_s_own() {
-        let mut asked = Asked::default();
-        for i in 0..40 {
-            let at = 20 + i * 100;
-            asked.add([1, 2], at, at + 50);
-            asked.add([2, 1], at + 1, at + 49);
-        }
-        assert!(asked.told().is_empty());
+/// The address that names a host: the first of its own.
+fn first_of(own: &[IpAddr], address: IpAddr) -> IpAddr {
+    match own.first() {
+        Some(first) if own.contains(&address) => *first,
+        _ => address,
     }
 }

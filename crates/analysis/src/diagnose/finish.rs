@@ -163,6 +163,7 @@ impl Diagnoser {
             hops: Vec::new(),
             peers: Vec::new(),
             own: Default::default(),
+            both: Default::default(),
             files: Vec::new(),
             notes,
             call_time_ns: account.total_ns,

@@ -227,6 +227,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         hops: Vec::new(),
         peers: Vec::new(),
         own: Default::default(),
+        both: Default::default(),
         hosts: Vec::new(),
         files: vec![FileResult {
             file: 0xdead_beef,
