@@ -2,6 +2,7 @@
 
 use crate::results::{GroupResult, KeyValue};
 use crate::stats::Distribution;
+use crate::tiers::Beneath;
 use hashbrown::HashMap;
 use model::{Call, Field, Name, Outcome, Problems, Protocol, Where, limits};
 
@@ -90,6 +91,9 @@ struct Group {
     no_response: u64,
     no_request: u64,
     incomplete: u64,
+    /// What lies beneath calls, summed, and of how many.
+    beneath: Beneath,
+    followed: i64,
 }
 
 /// The groups of a run.
@@ -120,10 +124,7 @@ impl Groups {
     }
 
     pub fn add(&mut self, call: &Call) {
-        let key = match self.by_op_only {
-            true => (call.protocol, call.op, Vec::new()),
-            false => key_of(&self.keys, call),
-        };
+        let key = self.key(call);
         if self.groups.len() >= self.most && !self.groups.contains_key(&key) {
             self.problems.note("groups-full", || {
                 (
@@ -154,6 +155,24 @@ impl Groups {
         }
     }
 
+    fn key(&self, call: &Call) -> GroupKey {
+        match self.by_op_only {
+            true => (call.protocol, call.op, Vec::new()),
+            false => key_of(&self.keys, call),
+        }
+    }
+
+    /// What lies beneath a call that was added.
+    pub fn beneath(&mut self, call: &Call, of: Beneath) {
+        let key = self.key(call);
+        if call.is_timed()
+            && let Some(group) = self.groups.get_mut(&key)
+        {
+            group.beneath.add(of);
+            group.followed += 1;
+        }
+    }
+
     /// The groups, largest total time first.
     #[must_use]
     pub fn finish(self) -> Vec<GroupResult> {
@@ -180,6 +199,7 @@ impl Groups {
                 no_response: g.no_response,
                 no_request: g.no_request,
                 incomplete: g.incomplete,
+                beneath: g.beneath.mean(g.followed),
                 histogram: g.times.histogram(),
             })
             .collect();

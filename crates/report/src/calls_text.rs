@@ -3,6 +3,7 @@
 use crate::calls::CallRow;
 use crate::harmless::harmless;
 use crate::page::{Tone, columns, shortened, width};
+use crate::tiers::how_long;
 use jiff::{Timestamp, tz::TimeZone};
 use ledger::Line;
 use model::{Mark, Outcome, Time, format_duration};
@@ -141,6 +142,8 @@ fn about(row: &CallRow<'_>) -> Vec<String> {
     {
         parts.push(harmless(file));
     }
+    let beneath = row.beneath.and_then(how_long);
+    parts.extend(beneath.map(|ns| format!("calls of its server's own for {ns}")));
     if let Some(path) = row.file_path() {
         parts.push(harmless(path));
     }
@@ -175,6 +178,7 @@ mod tests {
             unpaired: None,
             order: 1,
             hops: &[],
+            beneath: None,
         };
         let mut text = CallsText::new(TimeZone::UTC);
         let mut out = Vec::new();

@@ -6,6 +6,7 @@ use crate::table::rows::{TakeRows, hand_over, integer, json_list};
 use crate::table::times::{Timed, times};
 use crate::table::{Cell, Column, ColumnKind, Get, Table, columns, order};
 use crate::text::{grouped, moment, share};
+use crate::tiers::how_long;
 use crate::value;
 use analysis::results::{GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
@@ -182,6 +183,23 @@ const HISTOGRAM: C = C::json(
 )
 .only_json();
 
+/// What lies beneath a server, at the end of rows; people see it beside the times, where there is any.
+const BENEATH: [C; 2] = columns! {
+    "beneath_lo_mean_ns" Duration "mean time for which calls of the server's own were under way while it worked on this one alone, whatever these were for; null where it makes none"
+        |r| r.group.beneath.map(|b| b.lo_ns) => or_null;
+    "beneath_hi_mean_ns" Duration "mean time for which any were, also while it worked on others"
+        |r| r.group.beneath.map(|b| b.hi_ns) => or_null;
+};
+const BENEATH_SEEN: C = C::people("own calls", ColumnKind::Text, |r| {
+    let ns = r.group.beneath.and_then(how_long);
+    ns.map_or_else(
+        || "-".to_owned(),
+        |ns| ns.replace(" to ", "-").replace(' ', ""),
+    )
+    .into()
+})
+.only_if(|r| r.group.beneath.is_some_and(|b| b.hi_ns > 0));
+
 /// All columns, with these grouping keys.
 pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
     let keys = keys.into_iter();
@@ -199,12 +217,14 @@ pub(crate) fn columns<'a>(keys: impl IntoIterator<Item = &'a str>) -> Vec<C> {
     columns.extend([share, count]);
     columns.extend(NOTED);
     columns.extend(times);
+    columns.push(BENEATH_SEEN);
     columns.push(C::people("bytes", ColumnKind::Bytes, |r| {
         (r.group.request_bytes + r.group.response_bytes).into()
     }));
     columns.extend(SUMS);
     columns.extend(by_file.then_some(PATH));
     columns.push(HISTOGRAM);
+    columns.extend(BENEATH);
     columns
 }
 
@@ -326,7 +346,7 @@ mod tests {
         let json: Value = serde_json::from_slice(&out).expect("JSON");
         assert_eq!(json["schema"], "slowside.ops/1");
         assert_eq!(json["groups"].as_array().map(Vec::len), Some(2));
-        expect![[r#"{"protocol":"nfs3","op":"READ","client":"10.0.0.1","count":1834,"total_ns":60870460000,"mean_ns":33190000,"min_ns":4100000,"p50_ns":33130000,"p90_ns":35000000,"p95_ns":36000000,"p99_ns":36650000,"p999_ns":37000000,"max_ns":41000000,"exact":true,"errors":3,"retransmits":1,"request_bytes":330120,"response_bytes":120258048,"no_response":2,"no_request":1,"incomplete":0,"histogram":[[8388608,34],[16777216,0],[33554432,900],[67108864,900]]}"#]]
+        expect![[r#"{"protocol":"nfs3","op":"READ","client":"10.0.0.1","count":1834,"total_ns":60870460000,"mean_ns":33190000,"min_ns":4100000,"p50_ns":33130000,"p90_ns":35000000,"p95_ns":36000000,"p99_ns":36650000,"p999_ns":37000000,"max_ns":41000000,"exact":true,"errors":3,"retransmits":1,"request_bytes":330120,"response_bytes":120258048,"no_response":2,"no_request":1,"incomplete":0,"histogram":[[8388608,34],[16777216,0],[33554432,900],[67108864,900]],"beneath_lo_mean_ns":null,"beneath_hi_mean_ns":null}"#]]
         .assert_eq(&json["groups"][0].to_string());
         assert!(json["groups"][1]["client"].is_null());
     }
@@ -341,9 +361,9 @@ mod tests {
         )
         .expect("memory");
         expect![[r#"
-            protocol,op,client,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,errors,retransmits,request_bytes,response_bytes,no_response,no_request,incomplete
-            nfs3,READ,10.0.0.1,1834,60870460000,33190000,4100000,33130000,35000000,36000000,36650000,37000000,41000000,3,1,330120,120258048,2,1,0
-            nfs3,GETATTR,,20,4000000,200000,100000,190000,300000,310000,320000,320000,320000,0,0,2400,4800,0,0,0
+            protocol,op,client,count,total_ns,mean_ns,min_ns,p50_ns,p90_ns,p95_ns,p99_ns,p999_ns,max_ns,errors,retransmits,request_bytes,response_bytes,no_response,no_request,incomplete,beneath_lo_mean_ns,beneath_hi_mean_ns
+            nfs3,READ,10.0.0.1,1834,60870460000,33190000,4100000,33130000,35000000,36000000,36650000,37000000,41000000,3,1,330120,120258048,2,1,0,,
+            nfs3,GETATTR,,20,4000000,200000,100000,190000,300000,310000,320000,320000,320000,0,0,2400,4800,0,0,0,,
         "#]]
         .assert_eq(&String::from_utf8(out).expect("UTF-8"));
     }

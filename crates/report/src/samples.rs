@@ -133,6 +133,7 @@ pub(crate) fn ops() -> OpsResult {
         no_response: 2,
         no_request: 1,
         incomplete: 0,
+        beneath: None,
         histogram: vec![
             (8_388_608, 34),
             (16_777_216, 0),

@@ -227,6 +227,7 @@ fn in_rows_of_calls() {
             to: EVIL.into(),
             ns: 1,
         }],
+        beneath: None,
     };
     let listed = Columns {
         theirs: &[

@@ -5,6 +5,7 @@ use crate::diagnosis_text::held;
 use crate::page::Tone;
 use crate::text::{counted, wrap};
 use analysis::results::{Diagnosis, TierResult};
+use analysis::tiers::Beneath;
 use model::format_duration;
 use serde_json::{Value, json};
 
@@ -21,6 +22,17 @@ pub(crate) fn text(d: &Diagnosis) -> String {
         true => String::new(),
         false => Tone::Title.paint(TITLE) + "\n" + &each.collect::<String>(),
     }
+}
+
+/// For how long calls of a server's own were under way, between which bounds; nothing where none were.
+pub(crate) fn how_long(b: Beneath) -> Option<String> {
+    let (lo, hi) = (format_duration(b.lo_ns), format_duration(b.hi_ns));
+    Some(match (b.lo_ns, b.hi_ns) {
+        (_, 0) => return None,
+        (least, most) if most - least <= least / 20 => hi,
+        (0, _) => format!("up to {hi}"),
+        _ => format!("{lo} to {hi}"),
+    })
 }
 
 /// What it does for its clients and asks of others meanwhile, and what is said of that by itself.

@@ -1,6 +1,7 @@
 //! Captures into a row for each call, with its ledger: they are judged first, and read again for the rows,
 //! as what divides a call's time may come long after it.
 
+use crate::beneath::{Followed, Rows};
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::hops;
@@ -10,7 +11,8 @@ use analysis::file_names::FileNames;
 use analysis::findings::Owners;
 use analysis::hops::CallHop;
 use analysis::ledgers::Judged;
-use analysis::results::{CaptureResult, Vantage, Why};
+use analysis::results::{CaptureResult, Diagnosis, Vantage, Why};
+use analysis::tiers::Beneath;
 use model::Call;
 use std::io;
 use std::path::PathBuf;
@@ -29,6 +31,8 @@ pub struct CallSeen<'a> {
     pub unpaired: Option<Why>,
     /// Of captures from between both ends too: how much longer it took at each point than at the next.
     pub hops: Vec<CallHop>,
+    /// How long of it, calls of its server's own were under way, where that makes any.
+    pub beneath: Option<Beneath>,
     /// Which findings of the diagnosis own lines of its ledger.
     pub owners: &'a Owners,
     /// What packets said of files' names until then.
@@ -79,6 +83,7 @@ pub fn calls(
     }
     let judged = judged.unwrap_or_default();
     let owners = Owners::of(&diagnosis);
+    let beneath = beneath(&captures, &diagnosis, config, events)?;
     let mut known = diagnosis.captures;
     match &captures {
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
@@ -88,6 +93,7 @@ pub fn calls(
                 connection: numbers.get(0, call.connection),
                 unpaired: None,
                 hops: Vec::new(),
+                beneath: beneath.at(0, row),
             };
             let again = rows(files, &[], config, take, &owners, sink, events)?;
             add_damage(known.first_mut(), &again);
@@ -113,6 +119,9 @@ pub fn calls(
                     judged: judged_here,
                     connection: numbers.get(0, call.connection),
                     unpaired: judged.unpaired(0, row),
+                    beneath: (judged.server_row(row))
+                        .and_then(|row| beneath.at(1, row))
+                        .or_else(|| beneath.at(0, row)),
                 }
             };
             let again = rows(client, &names, config, take, &owners, sink, events)?;
@@ -123,12 +132,43 @@ pub fn calls(
                 connection: numbers.get(1, call.connection),
                 unpaired: judged.unpaired(1, row),
                 hops: Vec::new(),
+                beneath: beneath.at(1, row),
             };
             let again = rows(server, &[], config, alone, &owners, sink, events)?;
             add_damage(known.iter_mut().find(is_server), &again);
         }
     }
     Ok(known)
+}
+
+/// What lies beneath calls: of the only capture or the client's, and of the server's.
+struct AllBeneath([Rows; 2]);
+
+impl AllBeneath {
+    fn at(&self, capture: usize, row: u64) -> Option<Beneath> {
+        self.0[capture].get(row)
+    }
+}
+
+fn beneath(
+    captures: &Captures,
+    d: &Diagnosis,
+    config: &Config,
+    events: &mut dyn FnMut(Event),
+) -> Result<AllBeneath, Error> {
+    let mut all = [Rows::default(), Rows::default()];
+    for (which, inputs) in captures.inputs().into_iter().enumerate() {
+        let followed = Followed {
+            hosts: &d.both[which],
+            own: &d.own[which],
+        };
+        all[which] = followed.rows(inputs, config, events)?;
+    }
+    let is_server = |c: &CaptureResult| c.side == Some(Vantage::Server);
+    if d.captures.len() == 2 && d.captures.first().is_some_and(is_server) {
+        all.reverse();
+    }
+    Ok(AllBeneath(all))
 }
 
 /// Rows are missing where a capture could not be read a second time as it was the first.
@@ -145,6 +185,7 @@ struct Known {
     connection: Option<u64>,
     unpaired: Option<Why>,
     hops: Vec<CallHop>,
+    beneath: Option<Beneath>,
 }
 
 /// Reads a capture and hands on those of its calls that are wanted, by their number.
@@ -170,11 +211,12 @@ fn rows(
                 connection: known.connection,
                 unpaired: known.unpaired,
                 hops: known.hops,
+                beneath: known.beneath,
                 owners,
                 names,
             }),
             false => Ok(()),
         }
     };
-    Ok(run::read_wanted(inputs, config, Wanted::Named, &mut take, events)?.0)
+    Ok(run::read_wanted(inputs, config, Wanted::Named, &mut take, events)?.result)
 }

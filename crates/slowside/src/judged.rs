@@ -37,6 +37,7 @@ impl AllJudged {
         self.match_only(server_row);
         let mut p = Packer::new(&mut self.bytes);
         p.number(u64::from(judged.in_diagnosis) + 2 * u64::from(judged.server.is_some()));
+        p.number(server_row.map_or(0, |row| row + 1));
         put(&mut p, judged.ledger.response);
         p.number(judged.ledger.charges().len() as u64);
         for c in judged.ledger.charges() {
@@ -60,9 +61,9 @@ impl AllJudged {
     }
 
     pub(crate) fn get(&self, of: usize, row: u64) -> Option<Judged> {
-        let start = *self.starts[of].get(usize::try_from(row).ok()?)?;
-        let mut u = Unpacker::new(self.bytes.get(start.checked_sub(1)?..)?);
+        let mut u = self.kept(of, row)?;
         let flags = u.number()?;
+        u.number()?;
         let mut ledger = Ledger::default();
         ledger.clear(take(&mut u)?);
         for _ in 0..u.number()? {
@@ -96,6 +97,18 @@ impl AllJudged {
             server,
             clock_offset_ns: u.signed()?,
         })
+    }
+
+    /// Where the server's capture has what this row of the client's shows.
+    pub(crate) fn server_row(&self, row: u64) -> Option<u64> {
+        let mut u = self.kept(0, row)?;
+        u.number()?;
+        u.number()?.checked_sub(1)
+    }
+
+    fn kept(&self, of: usize, row: u64) -> Option<Unpacker<'_>> {
+        let start = *self.starts[of].get(usize::try_from(row).ok()?)?;
+        Some(Unpacker::new(self.bytes.get(start.checked_sub(1)?..)?))
     }
 
     pub(crate) fn add_unpaired(&mut self, of: usize, row: u64, why: Why) {
@@ -165,5 +178,9 @@ mod tests {
         assert_eq!(all.get(0, 1), Some(alone));
         assert_eq!((all.get(0, 0), all.get(0, 4)), (None, None));
         assert!(all.is_matched(9) && !all.is_matched(3));
+        assert_eq!(
+            [0, 1, 3].map(|row| all.server_row(row)),
+            [None, None, Some(9)]
+        );
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing in here prints; what is worth telling while it runs leaves as [`Event`]s.
 
+mod beneath;
 mod calls;
 mod chosen;
 mod compare;
@@ -64,6 +65,8 @@ use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
 use analysis::metrics::{Metrics, MetricsResult, PacketCounts};
 use analysis::results::{CaptureResult, OpsResult, Order};
+use analysis::tiers::Beneath;
+use beneath::Followed;
 use link::Wanted;
 use model::Call;
 use std::path::PathBuf;
@@ -113,7 +116,22 @@ pub fn ops(
         true => Wanted::Named,
         false => Wanted::Grouped,
     };
-    let (mut capture, names) = run::read_wanted(inputs, config, wanted, &mut add, events)?;
+    let read = run::read_wanted(inputs, config, wanted, &mut add, events)?;
+    let (mut capture, names) = (read.result, read.names);
+    let hosts = read.met.both();
+    if !hosts.is_empty() && !Captures::One(inputs.to_vec()).are_piped() {
+        let own = read.met.addresses();
+        let followed = Followed {
+            hosts: &hosts,
+            own: &own,
+        };
+        let mut add = |call: &Call, of: Option<Beneath>| {
+            if let Some(of) = of {
+                groups.beneath(call, of);
+            }
+        };
+        followed.each(inputs, config, &mut add, events)?;
+    }
     capture.problems.merge(&groups.problems);
     let mut groups = groups.finish();
     for group in groups.iter_mut() {
@@ -144,6 +162,6 @@ pub fn metrics(
         Ok(())
     };
     // How long TCP held calls back is among them.
-    let (capture, _) = run::read_wanted(inputs, config, Wanted::Calls, &mut add, events)?;
+    let capture = run::read_wanted(inputs, config, Wanted::Calls, &mut add, events)?.result;
     Ok((metrics.of(PacketCounts::of(&capture)), capture))
 }

@@ -144,6 +144,8 @@ pub(crate) const END: u64 = u64::MAX;
 pub(crate) enum Wanted {
     /// Calls, of which only times, sizes and outcomes are asked: not what held their bytes up.
     Grouped,
+    /// The same, and how many are outstanding.
+    Followed,
     Calls,
     /// The same, and what packets say of files' names.
     Named,
@@ -252,6 +254,7 @@ impl Link {
             | Wanted::Worth => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
             Wanted::Everything
+            | Wanted::Followed
             | Wanted::Reported
             | Wanted::Measured(_)
             | Wanted::Series(_)

@@ -8,6 +8,7 @@ use crate::stream::{Finished, Progress, Stream};
 use analysis::file_names::FileNames;
 use analysis::results::CaptureResult;
 use analysis::text::Text;
+use analysis::tiers::Tiers;
 use capture::Capture;
 use model::{Call, ConnectionSummary, Outcome, Time};
 use std::collections::BTreeMap;
@@ -282,26 +283,36 @@ pub(crate) fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
     let mut sink = |call: &Call, _: &FileNames, files: &[String]| sink(call, files);
-    Ok(read_wanted(inputs, config, Wanted::Calls, &mut sink, events)?.0)
+    Ok(read_wanted(inputs, config, Wanted::Calls, &mut sink, events)?.result)
 }
 
 /// Takes a call, what was known of files' names by then, and how the capture's files are called.
 pub type Sink<'a> = &'a mut dyn FnMut(&Call, &FileNames, &[String]) -> std::io::Result<()>;
 
-/// The same, of what is wanted of calls; with the names of files at the end, where they are.
+/// A capture that was read to its end.
+pub(crate) struct Read {
+    pub(crate) result: CaptureResult,
+    /// The names of files, where they are wanted.
+    pub(crate) names: FileNames,
+    /// Who asks whom, by its connections.
+    pub(crate) met: Tiers,
+}
+
+/// The same, of what is wanted of calls.
 pub(crate) fn read_wanted(
     inputs: &[PathBuf],
     config: &Config,
     wanted: Wanted,
     sink: Sink<'_>,
     events: &mut dyn FnMut(Event),
-) -> Result<(CaptureResult, FileNames), Error> {
+) -> Result<Read, Error> {
     let capture = open(inputs)?;
     let files = capture.files().to_vec();
     let mut stream = Stream::start(capture, share_for_calls(config), wanted);
     let mut names = FileNames::default();
     let mut records = Answers::default();
     let mut tally = Tally::default();
+    let mut met = Tiers::default();
     let mut selection = Selection::new(config);
     loop {
         let more = stream.next(&mut records);
@@ -317,6 +328,7 @@ pub(crate) fn read_wanted(
         said.for_each(|said| names.learn(said));
         for c in records.connections() {
             tally.connection(c);
+            met.meet(c);
         }
         report(&stream, events);
         if !more {
@@ -326,5 +338,5 @@ pub(crate) fn read_wanted(
     let finished = stream.take_finished()?;
     let mut result = tally.result(&finished);
     result.problems.merge(&names.problems);
-    Ok((result, names))
+    Ok(Read { result, names, met })
 }

@@ -2,6 +2,7 @@
 
 use super::{CaptureResult, Order};
 use crate::stats::{Histogram, Summary};
+use crate::tiers::Beneath;
 use model::{Endpoint, Protocol};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub struct GroupResult {
     pub no_response: u64,
     pub no_request: u64,
     pub incomplete: u64,
+    /// The means of how long calls of their server's own were under way, of timed calls, where that makes any.
+    pub beneath: Option<Beneath>,
     pub histogram: Histogram,
 }
 

@@ -23,6 +23,19 @@ impl Beneath {
         }
     }
 
+    pub(crate) fn add(&mut self, other: Beneath) {
+        self.lo_ns = self.lo_ns.saturating_add(other.lo_ns);
+        self.hi_ns = self.hi_ns.saturating_add(other.hi_ns);
+    }
+
+    /// Of so many, if there are any.
+    pub(crate) fn mean(self, of: i64) -> Option<Beneath> {
+        Some(Beneath {
+            lo_ns: self.lo_ns.checked_div(of)?,
+            hi_ns: self.hi_ns.checked_div(of)?,
+        })
+    }
+
     fn since(self, before: Beneath) -> Beneath {
         Beneath {
             lo_ns: self.lo_ns - before.lo_ns,

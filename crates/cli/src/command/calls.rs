@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             unpaired: seen.unpaired,
             order,
             hops: &seen.hops,
+            beneath: seen.beneath,
         };
         row.clear();
         let path = seen.names.path_of(seen.call);

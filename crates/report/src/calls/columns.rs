@@ -6,7 +6,7 @@ use analysis::results::Why;
 
 type C = Column<Calls>;
 
-pub(crate) const COLUMNS: [C; 55] = [
+pub(crate) const COLUMNS: [C; 57] = [
     C::new(
         "capture",
         ColumnKind::Text,
@@ -369,4 +369,18 @@ pub(crate) const COLUMNS: [C; 55] = [
         "of captures from between both ends: how much longer it took at each point (from) than at the next (to), the client's first",
         hops,
     ),
+    C::new(
+        "beneath_lo_ns",
+        ColumnKind::Duration,
+        "of its time: how long calls of its server's own were under way while it worked on this one alone, whatever these were for; null where it makes none",
+        |r| r.beneath.map(|b| b.lo_ns).into(),
+    )
+    .or_null(),
+    C::new(
+        "beneath_hi_ns",
+        ColumnKind::Duration,
+        "how long any were, also while it worked on others; answers.md says when they are part of its work",
+        |r| r.beneath.map(|b| b.hi_ns).into(),
+    )
+    .or_null(),
 ];

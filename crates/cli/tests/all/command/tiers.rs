@@ -21,7 +21,12 @@ const CALLS: u32 = 40;
 
 /// At the host: a client's calls, 30 ms apart, each answered after 12 ms.
 fn above() -> Vec<TestPacket> {
-    let mut c = Conversation::new((CLIENT, 1000).into(), (HOST, 2049).into());
+    asked_by(CLIENT, 0)
+}
+
+/// The same of another client, so much later.
+fn asked_by(client: Ipv4Addr, later: i64) -> Vec<TestPacket> {
+    let mut c = Conversation::new((client, 1000).into(), (HOST, 2049).into());
     c.at(0)
         .syn()
         .after(NEAR)
@@ -29,7 +34,7 @@ fn above() -> Vec<TestPacket> {
         .after(2 * WAY)
         .client_ack();
     for i in 0..CALLS {
-        c.at((100 + 30 * i64::from(i)) * MS);
+        c.at((100 + 30 * i64::from(i)) * MS + later);
         c.client(&rpc::record(&rpc::getattr_call(i + 1, b"file")));
         c.after(12 * MS);
         c.server(&rpc::record(&rpc::getattr_reply(i + 1)));
@@ -39,7 +44,7 @@ fn above() -> Vec<TestPacket> {
 }
 
 /// At the host: two calls of its own, of 5 ms each, so long after each of those began.
-fn beneath(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
+fn own(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
     let mut c = Conversation::new((from, 900).into(), (BELOW, 2049).into());
     c.at(0)
         .syn()
@@ -77,6 +82,25 @@ fn at_once(_: u32) -> i64 {
     MS / 10
 }
 
+/// The cells of `calls` that say what lies beneath each call, by the port of whom it asks.
+fn beneath(test: &str, captures: &[Vec<TestPacket>]) -> Vec<String> {
+    let columns = "server,beneath_lo_ns,beneath_hi_ns";
+    let paths = captures.iter().enumerate().map(|(i, packets)| {
+        let path = file(test, &format!("{i}.pcap"), &capture(packets));
+        path.to_str().expect("UTF-8").to_owned()
+    });
+    let command = ["calls", "--format", "csv", "--columns", columns].map(str::to_owned);
+    let rows = said(command.into_iter().chain(paths));
+    rows.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// So many rows of whom is asked, and of each, what lies beneath it.
+fn are(rows: &[String], asked: Ipv4Addr, cells: &str, count: u32) {
+    let row = format!("{asked}:2049,{cells}");
+    let n = rows.iter().filter(|r| **r == row).count();
+    assert_eq!(n, count as usize, "{row} in {rows:#?}");
+}
+
 /// What is said where a host's own calls are part of its work.
 fn is_told(d: &Value) {
     assert_eq!(d["verdict"]["side"], "server");
@@ -104,13 +128,13 @@ fn is_told(d: &Value) {
 
 #[test]
 fn what_a_host_asks_for_others_is_told_apart_from_what_it_does() {
-    let host = together(above(), beneath(HOST, at_once));
+    let host = together(above(), own(HOST, at_once));
     is_told(&diagnosis("tiers-one", &[host]));
 }
 
 #[test]
 fn a_host_may_have_another_address_on_the_way_to_its_storage() {
-    let host = together(above(), beneath(BACK, at_once));
+    let host = together(above(), own(BACK, at_once));
     is_told(&diagnosis("tiers-two-addresses", &[host]));
 }
 
@@ -120,7 +144,7 @@ fn with_the_client_s_capture_beside_it() {
     let client = ends.into_iter().fold(above(), |seen, (host, port, ns)| {
         delay(&seen, (host, port).into(), ns)
     });
-    let host = together(above(), beneath(HOST, at_once));
+    let host = together(above(), own(HOST, at_once));
     let d = diagnosis("tiers-pair", &[client, host]);
     is_told(&d);
     assert_eq!(d["captures"].as_array().map(Vec::len), Some(2));
@@ -131,7 +155,7 @@ fn with_the_client_s_capture_beside_it() {
 fn what_a_host_asks_at_other_times_is_not_for_others() {
     // Anywhere between two of the client's calls.
     let anywhere = |i: u32| i64::from(i * 7 % 19) * MS;
-    let host = together(above(), beneath(HOST, anywhere));
+    let host = together(above(), own(HOST, anywhere));
     let d = diagnosis("tiers-apart", &[host]);
     assert_eq!(d["tiers"], Value::Array(Vec::new()));
     assert_eq!(d["ledger"]["calls"], 3 * CALLS);
@@ -139,7 +163,7 @@ fn what_a_host_asks_at_other_times_is_not_for_others() {
 
 #[test]
 fn the_page_has_what_lies_beneath() {
-    let host = together(above(), beneath(HOST, at_once));
+    let host = together(above(), own(HOST, at_once));
     let path = file("tiers-page", "host.pcap", &capture(&host));
     let path = path.to_str().expect("UTF-8");
     let page = said(["diagnose", path].map(str::to_owned));
@@ -148,4 +172,82 @@ fn the_page_has_what_lies_beneath() {
     assert!(markdown.contains("### Beneath the server\n"), "{markdown}");
     let html = said(["report", path, "-o", "-"].map(str::to_owned));
     assert!(html.contains("Of these alone"), "no section");
+}
+
+#[test]
+fn of_each_call_alone_is_what_its_server_asked_meanwhile() {
+    for (test, from) in [("tiers-each", HOST), ("tiers-each-two-addresses", BACK)] {
+        let rows = beneath(test, &[together(above(), own(from, at_once))]);
+        are(&rows, HOST, "10002000,10002000", CALLS);
+        are(&rows, BELOW, ",", 2 * CALLS);
+    }
+}
+
+#[test]
+fn of_calls_at_a_time_there_are_bounds() {
+    let other = Ipv4Addr::new(10, 0, 0, 4);
+    // A microsecond passes with each packet. The first is alone for 2 ms; then both are worked on until 12 ms, and the host asks until 10.2 ms.
+    let host = together(
+        together(above(), asked_by(other, 2 * MS)),
+        own(HOST, at_once),
+    );
+    let rows = beneath("tiers-each-of-two", &[host]);
+    are(&rows, HOST, "1900000,10002000", CALLS);
+    are(&rows, HOST, "0,8102000", CALLS);
+    are(&rows, BELOW, ",", 2 * CALLS);
+}
+
+#[test]
+fn the_client_s_row_has_what_the_server_s_capture_shows() {
+    let ends = [(CLIENT, 1000, -WAY), (HOST, 2049, WAY)];
+    let client = ends.into_iter().fold(above(), |seen, (host, port, ns)| {
+        delay(&seen, (host, port).into(), ns)
+    });
+    let host = together(above(), own(HOST, at_once));
+    for (test, ends) in [
+        ("tiers-each-pair", [client.clone(), host.clone()]),
+        ("tiers-each-pair-exchanged", [host, client]),
+    ] {
+        let rows = beneath(test, &ends);
+        are(&rows, HOST, "10002000,10002000", CALLS);
+        are(&rows, BELOW, ",", 2 * CALLS);
+    }
+}
+
+#[test]
+fn where_a_server_asks_nobody_the_cells_are_empty() {
+    are(&beneath("tiers-each-none", &[above()]), HOST, ",", CALLS);
+}
+
+#[test]
+fn operations_have_the_means_of_their_calls() {
+    for (test, from) in [("tiers-ops", HOST), ("tiers-ops-two-addresses", BACK)] {
+        let host = together(above(), own(from, at_once));
+        let path = file(test, "host.pcap", &capture(&host));
+        let path = path.to_str().expect("UTF-8");
+        let by_server = ["ops", "--by", "op,server", path];
+        let rows = parsed(&said(
+            by_server
+                .into_iter()
+                .chain(["--format", "json"])
+                .map(str::to_owned),
+        ));
+        let groups = rows["groups"].as_array().expect("groups");
+        let cells = |server: Ipv4Addr| {
+            let group = groups.iter().find(|g| g["server"] == server.to_string());
+            let group = group.expect("a group");
+            [&group["beneath_lo_mean_ns"], &group["beneath_hi_mean_ns"]].map(Value::as_i64)
+        };
+        assert_eq!(cells(HOST), [Some(10_002_000); 2]);
+        assert_eq!(cells(BELOW), [None; 2]);
+        let page = said(by_server.map(str::to_owned));
+        assert!(
+            page.contains("own calls") && page.contains(" 10.0ms "),
+            "{page}"
+        );
+    }
+    // Nobody is asked beneath.
+    let path = file("tiers-ops-none", "host.pcap", &capture(&above()));
+    let page = said(["ops", path.to_str().expect("UTF-8")].map(str::to_owned));
+    assert!(!page.contains("own calls"), "{page}");
 }
