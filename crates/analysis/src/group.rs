@@ -91,9 +91,8 @@ struct Group {
     no_response: u64,
     no_request: u64,
     incomplete: u64,
-    /// What lies beneath calls, summed, and of how many.
-    beneath: Beneath,
-    followed: i64,
+    /// In the order in which groups were first seen.
+    number: usize,
 }
 
 /// The groups of a run.
@@ -102,6 +101,8 @@ pub struct Groups {
     by_op_only: bool,
     most: usize,
     groups: HashMap<GroupKey, Group, foldhash::fast::FixedState>,
+    /// By the groups' numbers, what lies beneath their calls, summed, and of how many.
+    beneath: Vec<(Beneath, i64)>,
     pub problems: Problems,
 }
 
@@ -119,6 +120,7 @@ impl Groups {
             by_op_only,
             most,
             groups: HashMap::default(),
+            beneath: Vec::new(),
             problems: Problems::default(),
         }
     }
@@ -137,7 +139,12 @@ impl Groups {
             });
             return;
         }
-        let group = self.groups.entry(key).or_default();
+        let number = self.groups.len();
+        let new = || Group {
+            number,
+            ..Group::default()
+        };
+        let group = self.groups.entry(key).or_insert_with(new);
         group.retransmits += u64::from(call.retransmits);
         group.request_bytes += call.request_bytes;
         group.response_bytes += call.response_bytes;
@@ -162,14 +169,22 @@ impl Groups {
         }
     }
 
-    /// What lies beneath a call that was added.
-    pub fn beneath(&mut self, call: &Call, of: Beneath) {
-        let key = self.key(call);
-        if call.is_timed()
-            && let Some(group) = self.groups.get_mut(&key)
-        {
-            group.beneath.add(of);
-            group.followed += 1;
+    /// The number of the group that has a call's time.
+    #[must_use]
+    pub fn number(&self, call: &Call) -> Option<u64> {
+        let group = self.groups.get(&self.key(call))?;
+        call.is_timed().then_some(group.number as u64)
+    }
+
+    /// What lies beneath a call of the group with this number.
+    pub fn beneath(&mut self, number: u64, of: Beneath) {
+        let number = number as usize;
+        if number < self.groups.len() && self.beneath.len() <= number {
+            self.beneath.resize(number + 1, Default::default());
+        }
+        if let Some((sum, calls)) = self.beneath.get_mut(number) {
+            sum.add(of);
+            *calls += 1;
         }
     }
 
@@ -199,7 +214,7 @@ impl Groups {
                 no_response: g.no_response,
                 no_request: g.no_request,
                 incomplete: g.incomplete,
-                beneath: g.beneath.mean(g.followed),
+                beneath: (self.beneath.get(g.number)).and_then(|(sum, of)| sum.mean(*of)),
                 histogram: g.times.histogram(),
             })
             .collect();

@@ -13,14 +13,14 @@
 
 mod beneath;
 mod chance;
+mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use beneath::Beneath;
+pub use beneath::{Beneath, Followed};
 
 use crate::conns;
 use crate::results::Vantage;
-use beneath::Calls;
 use chance::{Chance, Gap};
 use hashbrown::{HashMap, HashSet};
 use model::{
@@ -99,9 +99,6 @@ pub struct Tiers {
     votes: HashMap<IpAddr, [u32; 2], foldhash::fast::FixedState>,
     /// Addresses that are one host's, where that is known.
     own: Vec<IpAddr>,
-    /// The hosts of which each call is followed, and those calls.
-    followed: Vec<IpAddr>,
-    calls: Calls,
 }
 
 struct Host {
@@ -118,9 +115,6 @@ struct Host {
     spent_ns: [[i64; 2]; 2],
     work_ns: i64,
     beneath_ns: i64,
-    /// How long calls of its own were under way so far: while it worked on one request alone, and in all.
-    sums: Beneath,
-    is_followed: bool,
     /// Between the beginnings of its own calls, and between their ends.
     begun: Gap,
     ended: Gap,
@@ -146,17 +140,9 @@ impl Tiers {
         self.own = addresses.to_vec();
     }
 
-    /// Each call to these of the [hosts that are asked and ask](Tiers::both) is followed; to be said before the first
-    /// change.
-    pub fn follow(&mut self, hosts: &[IpAddr]) {
-        self.followed = hosts.to_vec();
-    }
-
     /// Takes a connection that is over where changes are not told: somebody asked on it.
     pub fn meet(&mut self, c: &ConnectionSummary) {
-        use Protocol::{NfsCallback, Tcp, Tls};
-        let is_no_request = |p: Protocol| matches!(p, NfsCallback | Tcp | Tls) || p.is_lookup();
-        if c.protocol.is_none_or(is_no_request) {
+        if !c.protocol.is_some_and(asks) {
             return;
         }
         self.change(&Outstanding {
@@ -218,12 +204,6 @@ impl Tiers {
         own.first().copied().into_iter().chain(others).collect()
     }
 
-    /// For how long of a call that is over (its connection and id), calls of its server's own were under way; of [followed](Tiers::follow) hosts,
-    /// and once, behind the changes up to its packet.
-    pub fn beneath(&mut self, call: (ConnectionId, u32)) -> Option<Beneath> {
-        self.calls.take(call)
-    }
-
     /// Takes a change; in the order of packets.
     pub fn change(&mut self, o: &Outstanding) {
         let change = match o.change {
@@ -236,10 +216,6 @@ impl Tiers {
         };
         if let Some(host) = self.hosts.get_mut(server) {
             host.serves(o.time, change);
-            // What goes the other way on its connection is a callback.
-            if host.is_followed && host.address == first_of(&self.own, o.server.address) {
-                self.calls.change(o, host.sums);
-            }
         }
         if let Some(host) = self.hosts.get_mut(client) {
             host.calls(o.time, o.server, change);
@@ -292,10 +268,7 @@ impl Tiers {
             return None;
         }
         let began = self.began.unwrap_or(at);
-        self.hosts.push(Host {
-            is_followed: self.followed.contains(&address),
-            ..Host::new(address, began)
-        });
+        self.hosts.push(Host::new(address, began));
         self.numbers.insert(address, number);
         Some(number)
     }
@@ -336,8 +309,6 @@ impl Host {
             spent_ns: [[0; 2]; 2],
             work_ns: 0,
             beneath_ns: 0,
-            sums: Beneath::default(),
-            is_followed: false,
             begun: Gap::new(began),
             ended: Gap::new(began),
             chance: Chance::default(),
@@ -419,7 +390,6 @@ impl Host {
         self.work_ns = self.work_ns.saturating_add(work_ns);
         if self.calling > 0 {
             self.beneath_ns = self.beneath_ns.saturating_add(work_ns);
-            self.sums.pass(ns, self.serving == 1);
         }
     }
 
@@ -456,4 +426,10 @@ fn first_of(own: &[IpAddr], address: IpAddr) -> IpAddr {
         Some(first) if own.contains(&address) => *first,
         _ => address,
     }
+}
+
+/// Whether calls of this protocol are asked of a server, who works on them.
+fn asks(p: Protocol) -> bool {
+    use Protocol::{NfsCallback, Tcp, Tls};
+    !matches!(p, NfsCallback | Tcp | Tls) && !p.is_lookup()
 }

@@ -1,7 +1,7 @@
 //! Captures into a row for each call, with its ledger: they are judged first, and read again for the rows,
 //! as what divides a call's time may come long after it.
 
-use crate::beneath::{Followed, Rows};
+use crate::beneath::Rows;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::hops;
@@ -12,7 +12,7 @@ use analysis::findings::Owners;
 use analysis::hops::CallHop;
 use analysis::ledgers::Judged;
 use analysis::results::{CaptureResult, Diagnosis, Vantage, Why};
-use analysis::tiers::Beneath;
+use analysis::tiers::{Beneath, Followed};
 use model::Call;
 use std::io;
 use std::path::PathBuf;
@@ -158,11 +158,10 @@ fn beneath(
 ) -> Result<AllBeneath, Error> {
     let mut all = [Rows::default(), Rows::default()];
     for (which, inputs) in captures.inputs().into_iter().enumerate() {
-        let followed = Followed {
-            hosts: &d.both[which],
-            own: &d.own[which],
-        };
-        all[which] = followed.rows(inputs, config, events)?;
+        if !d.both[which].is_empty() {
+            let followed = Followed::new(&d.both[which], &d.own[which]);
+            all[which] = Rows::read(followed, inputs, config, events)?;
+        }
     }
     let is_server = |c: &CaptureResult| c.side == Some(Vantage::Server);
     if d.captures.len() == 2 && d.captures.first().is_some_and(is_server) {

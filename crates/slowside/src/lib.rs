@@ -65,8 +65,7 @@ use analysis::file_names::FileNames;
 use analysis::group::{Groups, Key};
 use analysis::metrics::{Metrics, MetricsResult, PacketCounts};
 use analysis::results::{CaptureResult, OpsResult, Order};
-use analysis::tiers::Beneath;
-use beneath::Followed;
+use analysis::tiers::Followed;
 use link::Wanted;
 use model::Call;
 use std::path::PathBuf;
@@ -120,17 +119,10 @@ pub fn ops(
     let (mut capture, names) = (read.result, read.names);
     let hosts = read.met.both();
     if !hosts.is_empty() && !Captures::One(inputs.to_vec()).are_piped() {
-        let own = read.met.addresses();
-        let followed = Followed {
-            hosts: &hosts,
-            own: &own,
-        };
-        let mut add = |call: &Call, of: Option<Beneath>| {
-            if let Some(of) = of {
-                groups.beneath(call, of);
-            }
-        };
-        followed.each(inputs, config, &mut add, events)?;
+        let followed = Followed::new(&hosts, &read.met.addresses());
+        let number = |call: &Call| groups.number(call);
+        let followed = beneath::read(followed, inputs, config, number, events)?;
+        followed.told(|number, of| groups.beneath(number, of));
     }
     capture.problems.merge(&groups.problems);
     let mut groups = groups.finish();

@@ -144,8 +144,6 @@ pub(crate) const END: u64 = u64::MAX;
 pub(crate) enum Wanted {
     /// Calls, of which only times, sizes and outcomes are asked: not what held their bytes up.
     Grouped,
-    /// The same, and how many are outstanding.
-    Followed,
     Calls,
     /// The same, and what packets say of files' names.
     Named,
@@ -254,7 +252,6 @@ impl Link {
             | Wanted::Worth => protocol::Wanted::Calls,
             Wanted::Accounts => protocol::Wanted::Counts,
             Wanted::Everything
-            | Wanted::Followed
             | Wanted::Reported
             | Wanted::Measured(_)
             | Wanted::Series(_)

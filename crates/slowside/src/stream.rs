@@ -70,7 +70,7 @@ impl Connections {
         let tracker = Tracker::new(Link::new(wanted)).with_room(room.bytes_each());
         Connections {
             tracker: match wanted {
-                Wanted::Grouped | Wanted::Followed => tracker.with_bytes_alone(),
+                Wanted::Grouped => tracker.with_bytes_alone(),
                 Wanted::Calls
                 | Wanted::Named
                 | Wanted::Sessions

@@ -1,11 +1,15 @@
 //! Calls to a host that asks as well into how long calls of its own were under way meanwhile.
 //!
-//! Two sums go on for each host: how long it had a call of its own under way, and how long of that it worked on one
-//! request alone. What the first grew by while a call was there is the most of it that may have waited for the host's
-//! own calls; what the second did is the least, if these were for its work. So a call costs two looks at sums.
+//! While the host worked on one request alone, what it asked is the least of what that may have waited for; what it asked
+//! while the request was there at all is the most. When a call was over is told late where the snap length cuts its answer:
+//! so they are held against each other when the capture is over, by their own times.
 
-use hashbrown::HashMap;
-use model::{Change, ConnectionId, Outstanding, limits};
+use super::spans::{Span, Spans};
+use super::{asks, first_of};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use model::{Call, limits};
+use std::net::IpAddr;
 
 /// How long of a time calls of a server's own were under way: at least while it worked on this one alone, and at most.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -15,14 +19,6 @@ pub struct Beneath {
 }
 
 impl Beneath {
-    /// A call of the host's own is under way for so long, and it works on one request alone or does not.
-    pub(super) fn pass(&mut self, ns: i64, is_alone: bool) {
-        self.hi_ns = self.hi_ns.saturating_add(ns);
-        if is_alone {
-            self.lo_ns = self.lo_ns.saturating_add(ns);
-        }
-    }
-
     pub(crate) fn add(&mut self, other: Beneath) {
         self.lo_ns = self.lo_ns.saturating_add(other.lo_ns);
         self.hi_ns = self.hi_ns.saturating_add(other.hi_ns);
@@ -35,57 +31,116 @@ impl Beneath {
             hi_ns: self.hi_ns.checked_div(of)?,
         })
     }
-
-    fn since(self, before: Beneath) -> Beneath {
-        Beneath {
-            lo_ns: self.lo_ns - before.lo_ns,
-            hi_ns: self.hi_ns - before.hi_ns,
-        }
-    }
 }
 
-/// Calls that are followed, by their connection and id.
+/// Calls to hosts that are asked and ask, and of theirs.
+pub struct Followed {
+    own: Vec<IpAddr>,
+    hosts: HashMap<IpAddr, Host, FixedState>,
+    /// Which of a pair of hosts asks the other: callbacks go the other way.
+    pairs: HashSet<[IpAddr; 2], FixedState>,
+    /// How many calls there is room for, and when the first began for which there was none.
+    room: usize,
+    until: i64,
+}
+
 #[derive(Default)]
-pub(super) struct Calls(HashMap<(ConnectionId, u32), State, foldhash::fast::FixedState>);
-
-/// What a call's host has spent: until it was sent, or of a call that was answered, meanwhile.
-#[derive(Clone, Copy)]
-enum State {
-    Sent(Beneath),
-    Over(Beneath),
+struct Host {
+    /// What it was asked, each with a number of who wants to know of it.
+    asked: Vec<(Span, Option<u64>)>,
+    /// When it waited for calls of its own: for certain, and perhaps.
+    surely: Vec<Span>,
+    perhaps: Vec<Span>,
 }
 
-impl Calls {
-    /// A call was sent or settled, and its host's sums are these.
-    pub(super) fn change(&mut self, o: &Outstanding, sums: Beneath) {
-        let key = (o.connection, o.id);
-        if o.change == Change::Sent {
-            self.make_room();
-            self.0.insert(key, State::Sent(sums));
-        } else if let Some(state) = self.0.get_mut(&key)
-            && let State::Sent(before) = *state
-        {
-            *state = State::Over(sums.since(before));
+impl Followed {
+    /// Those of these hosts; `own` are addresses that are one's, which is called by the first.
+    #[must_use]
+    pub fn new(hosts: &[IpAddr], own: &[IpAddr]) -> Followed {
+        Followed {
+            own: own.to_vec(),
+            hosts: hosts.iter().map(|h| (*h, Host::default())).collect(),
+            pairs: HashSet::default(),
+            room: limits::TIER_CALLS,
+            until: i64::MAX,
         }
     }
 
-    /// Those that nobody asked about go first; where too many are under way, none of them is told of.
-    fn make_room(&mut self) {
-        if self.0.len() < limits::TIER_CALLS {
+    /// Takes a call; who wants to know what lies beneath it gives it a number.
+    pub fn call(&mut self, call: &Call, number: Option<u64>) {
+        let Some((from, surely, perhaps)) = under_way(call).filter(|_| asks(call.protocol)) else {
+            return;
+        };
+        let [client, server] = [call.client, call.server].map(|e| first_of(&self.own, e.address));
+        let is_followed = [client, server].iter().any(|h| self.hosts.contains_key(h));
+        if !is_followed || self.is_back([client, server]) {
             return;
         }
-        self.0.retain(|_, state| matches!(state, State::Sent(_)));
-        if self.0.len() > limits::TIER_CALLS / 2 {
-            self.0.clear();
+        let Some(room) = self.room.checked_sub(1) else {
+            self.until = self.until.min(from);
+            return;
+        };
+        self.room = room;
+        if let Some(host) = self.hosts.get_mut(&server) {
+            let number = number.filter(|_| call.response_time_ns().is_some());
+            host.asked.push(((from, perhaps), number));
+        }
+        if let Some(host) = self.hosts.get_mut(&client) {
+            host.surely.push((from, surely));
+            if surely < perhaps {
+                host.perhaps.push((surely, perhaps));
+            }
         }
     }
 
-    /// What is known of a call that is over, once.
-    pub(super) fn take(&mut self, key: (ConnectionId, u32)) -> Option<Beneath> {
-        let State::Over(beneath) = *self.0.get(&key)? else {
-            return None;
-        };
-        self.0.remove(&key);
-        Some(beneath)
+    /// Whether it goes from a host to itself, or the other way than what was asked first.
+    fn is_back(&mut self, [client, server]: [IpAddr; 2]) -> bool {
+        let is_back = client == server || self.pairs.contains(&[server, client]);
+        if !is_back && self.pairs.len() < limits::TIER_CONNECTIONS {
+            self.pairs.insert([client, server]);
+        }
+        is_back
     }
+
+    /// What lies beneath each call that has a number.
+    pub fn told(self, mut each: impl FnMut(u64, Beneath)) {
+        let until = self.until;
+        for host in self.hosts.into_values() {
+            let alone = Spans::one(host.asked.iter().map(|(span, _)| *span));
+            let surely = Spans::any(host.surely);
+            let least = alone.and(&surely);
+            let most = match host.perhaps.is_empty() {
+                true => surely,
+                false => Spans::any(surely.iter().chain(host.perhaps).collect()),
+            };
+            let told = host.asked.iter().filter(|((_, to), _)| *to <= until);
+            for (span, number) in told {
+                let Some(number) = number else {
+                    continue;
+                };
+                let beneath = Beneath {
+                    lo_ns: least.within(*span),
+                    hi_ns: most.within(*span),
+                };
+                each(*number, beneath);
+            }
+        }
+    }
+}
+
+/// When a call was under way: from when, to when for certain, and to when perhaps; as far as was seen where the capture
+/// lacks its answer.
+fn under_way(call: &Call) -> Option<(i64, i64, i64)> {
+    let from = call.request_first?.time;
+    let sent = call.request_last.map_or(from, |m| m.time);
+    let (surely, perhaps) = match (call.response_last, call.hidden) {
+        (Some(last), _) => (last.time, last.time),
+        (None, Some(hidden)) => (hidden.earliest.time, hidden.latest),
+        (None, None) => {
+            let seen = call.response_first.map_or(sent, |m| m.time);
+            (seen, seen)
+        }
+    };
+    let surely = surely.max(from);
+    Some((from.0, surely.0, perhaps.max(surely).0))
 }

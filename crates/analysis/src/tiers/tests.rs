@@ -1,6 +1,8 @@
 //! Requests of generated conversations, and what is told of them.
 
 use super::*;
+use crate::sql::tests as sql;
+use model::{Call, HiddenResponse, Mark, Name};
 
 const MS: i64 = 1_000_000;
 
@@ -148,28 +150,45 @@ fn callbacks_are_no_calls_of_a_server_s_own() {
     assert!(asked.told().is_empty());
 }
 
-/// What lies beneath each request to host 2, in the order in which they were answered: from when to when it was there, and
-/// how long of that the host's own calls were under way.
-fn beneath(mut asked: Asked) -> Vec<([Time; 2], Beneath)> {
-    asked.sort();
-    let mut tiers = Tiers::default();
-    let host = IpAddr::from([10, 0, 0, 2]);
-    tiers.follow(&[host]);
-    let mut sent = std::collections::BTreeMap::new();
-    let mut all = Vec::new();
-    for (at, o) in &asked.0 {
-        tiers.change(o);
-        if o.change == Change::Sent {
-            sent.insert(o.id, *at);
-            continue;
-        }
-        let key = (o.connection, o.id);
-        let of = tiers.beneath(key);
-        assert_eq!(of.is_some(), o.server.address == host);
-        all.extend(of.map(|of| ([sent[&o.id], *at], of)));
-        assert_eq!(tiers.beneath(key), None, "it is told once");
+const HOST: [u8; 4] = [10, 0, 0, 2];
+
+/// Host `client` asks host `server` from `from` to `to`, in milliseconds.
+fn call([client, server]: [u8; 2], from: i64, to: i64) -> Call {
+    let mark = |ms: i64| {
+        Some(Mark {
+            time: Time(ms * MS),
+            ..Mark::default()
+        })
+    };
+    let end = |host, port| Endpoint {
+        address: [10, 0, 0, host].into(),
+        port,
+    };
+    Call {
+        protocol: Protocol::Nfs3,
+        client: end(client, 40_000),
+        server: end(server, 2_049),
+        request_first: mark(from),
+        request_last: mark(from),
+        response_first: mark(to),
+        response_last: mark(to),
+        ..sql::call(Name::of("READ"), &sql::sql("anybody", None), 0, 0, 0)
     }
-    all
+}
+
+/// What lies beneath each of these that asks host 2.
+fn beneath(calls: &[Call]) -> Vec<Beneath> {
+    let mut followed = Followed::new(&[HOST.into()], &[]);
+    for (number, call) in (0..).zip(calls) {
+        followed.call(call, Some(number));
+    }
+    let mut told = std::collections::BTreeMap::new();
+    followed.told(|number, of| {
+        told.insert(number, of);
+    });
+    let is_asked = |n: &u64| calls[*n as usize].server.address == IpAddr::from(HOST);
+    assert!(told.keys().all(is_asked));
+    told.into_values().collect()
 }
 
 fn exactly(ms: i64) -> Beneath {
@@ -185,31 +204,73 @@ fn between(lo: i64, hi: i64) -> Beneath {
 
 #[test]
 fn alone_a_request_waits_for_all_calls_of_the_host_s_own() {
-    let each: Vec<Beneath> = beneath(nested(3)).into_iter().map(|(_, b)| b).collect();
-    assert_eq!(each, [exactly(40); 3]);
+    let mut calls = vec![call([1, 2], 0, 50), call([1, 2], 100, 150)];
+    calls.extend((0..4).map(|i| call([2, 3], 1 + 10 * i, 11 + 10 * i)));
+    assert_eq!(beneath(&calls), [exactly(40), exactly(0)]);
 }
 
 #[test]
 fn of_two_at_a_time_one_alone_is_exact_and_the_rest_are_bounds() {
-    let mut asked = Asked::default();
-    asked.add([1, 2], 0, 50);
-    asked.add([4, 2], 30, 60);
-    // Two of the host's own, of which one overlaps the other.
-    asked.add([2, 3], 10, 40);
-    asked.add([2, 3], 20, 55);
-    let each: Vec<Beneath> = beneath(asked).into_iter().map(|(_, b)| b).collect();
     // 10 to 30 for the first alone, up to 50 perhaps; 30 to 50 perhaps for the second, up to 55 alone.
-    assert_eq!(each, [between(20, 40), between(5, 25)]);
+    let asked = [call([1, 2], 0, 50), call([4, 2], 30, 60)];
+    // Two of the host's own, of which one overlaps the other.
+    let own = [call([2, 3], 10, 40), call([2, 5], 20, 55)];
+    let bounds = [between(20, 40), between(5, 25)];
+    assert_eq!(beneath(&[&asked[..], &own].concat()), bounds);
+    assert_eq!(beneath(&[&own[..], &asked].concat()), bounds);
 }
 
 #[test]
-fn before_a_host_has_asked_anything_nothing_lies_beneath() {
-    let mut asked = Asked::default();
-    asked.add([1, 2], 0, 10);
-    asked.add([1, 2], 20, 30);
-    asked.add([2, 3], 22, 25);
-    let each: Vec<Beneath> = beneath(asked).into_iter().map(|(_, b)| b).collect();
-    assert_eq!(each, [exactly(0), exactly(3)]);
+fn what_may_have_been_answered_is_for_nobody_for_certain() {
+    let hidden = |mut own: Call, earliest, latest| {
+        (own.response_first, own.response_last) = (None, None);
+        own.hidden = Some(HiddenResponse {
+            earliest: Mark {
+                time: Time(earliest * MS),
+                ..Mark::default()
+            },
+            latest: Time(latest * MS),
+            held_ns: 0,
+        });
+        own
+    };
+    let own = hidden(call([2, 3], 10, 10), 20, 40);
+    assert_eq!(
+        beneath(&[call([1, 2], 0, 50), own.clone()]),
+        [between(10, 30)]
+    );
+    // Whoever may be there as well leaves nobody alone; nothing is told of how long it took itself.
+    let other = hidden(call([4, 2], 5, 5), 12, 15);
+    assert_eq!(
+        beneath(&[call([1, 2], 0, 50), other, own]),
+        [between(5, 30)]
+    );
+}
+
+#[test]
+fn callbacks_turns_and_lookups_lie_beneath_nothing() {
+    let asked = call([1, 2], 0, 50);
+    let of = |protocol| Call {
+        protocol,
+        ..call([2, 3], 10, 40)
+    };
+    for own in [
+        call([2, 1], 10, 40),
+        of(Protocol::Tcp),
+        of(Protocol::Dns),
+        of(Protocol::NfsCallback),
+    ] {
+        assert_eq!(beneath(&[asked.clone(), own]), [exactly(0)]);
+    }
+}
+
+#[test]
+fn a_host_may_ask_from_another_address() {
+    let back = IpAddr::from([10, 0, 0, 9]);
+    let mut followed = Followed::new(&[HOST.into()], &[HOST.into(), back]);
+    followed.call(&call([1, 2], 0, 50), Some(0));
+    followed.call(&call([9, 3], 10, 40), None);
+    followed.told(|_, of| assert_eq!(of, exactly(30)));
 }
 
 /// Against what is counted millisecond by millisecond.
@@ -220,58 +281,34 @@ fn bounds_of_each_and_their_sum() {
         state = (state.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1);
         (state >> 33) as i64 % n
     };
-    for _ in 0..50 {
-        let mut asked = Asked::default();
-        let mut spans = [Vec::new(), Vec::new()];
+    for _ in 0..100 {
+        let (mut asked, mut own) = (Vec::new(), Vec::new());
         for _ in 0..40 {
-            let own = any(2);
             let from = any(600);
-            let to = from + 1 + any(30);
-            let ends = match own {
-                1 => [2, 3 + any(3) as u8],
-                _ => [10 + any(3) as u8, 2],
-            };
-            asked.add(ends, from, to);
-            spans[own as usize].push((from, to));
+            let to = from + any(30);
+            match any(2) {
+                0 => asked.push(call([10 + any(3) as u8, 2], from, to)),
+                _ => own.push(call([2, 3 + any(3) as u8], from, to)),
+            }
         }
-        let at =
-            |of: &[(i64, i64)], ms: i64| of.iter().filter(|(a, b)| *a <= ms && ms < *b).count();
-        let told = beneath(asked);
-        let mut lowest = 0;
-        for ([from, to], b) in &told {
-            let ms = |t: &Time| t.0 / MS;
-            let called = (ms(from)..ms(to)).filter(|ms| at(&spans[1], *ms) > 0);
-            assert_eq!(b.hi_ns, called.count() as i64 * MS);
-            assert!(0 <= b.lo_ns && b.lo_ns <= b.hi_ns && b.hi_ns <= *to - *from);
-            lowest += b.lo_ns;
+        let is_there = |c: &Call, ms: i64| {
+            let (first, last) = (c.request_first, c.response_last);
+            first.is_some_and(|m| m.time.0 <= ms * MS) && last.is_some_and(|m| ms * MS < m.time.0)
+        };
+        let there = |of: &[Call], ms: i64| of.iter().filter(|c| is_there(c, ms)).count();
+        let ns = |of: &dyn Fn(i64) -> bool| (0..700).filter(|ms| of(*ms)).count() as i64 * MS;
+        let told = beneath(&[&own[..], &asked].concat());
+        assert_eq!(told.len(), asked.len());
+        for (c, b) in asked.iter().zip(&told) {
+            assert_eq!(b.hi_ns, ns(&|ms| is_there(c, ms) && there(&own, ms) > 0));
+            let alone = |ms| is_there(c, ms) && there(&asked, ms) == 1 && there(&own, ms) > 0;
+            assert_eq!(b.lo_ns, ns(&alone));
+            assert!(b.lo_ns <= b.hi_ns && Some(b.hi_ns) <= c.response_time_ns());
         }
-        let alone = |ms: &i64| at(&spans[0], *ms) == 1 && at(&spans[1], *ms) > 0;
-        assert_eq!(lowest, (0..700).filter(alone).count() as i64 * MS);
+        let lowest: i64 = told.iter().map(|b| b.lo_ns).sum();
+        assert_eq!(
+            lowest,
+            ns(&|ms| there(&asked, ms) == 1 && there(&own, ms) > 0)
+        );
     }
-}
-
-#[test]
-fn what_is_not_asked_about_makes_room() {
-    let mut calls = Calls::default();
-    let nobody = Endpoint {
-        address: [0; 4].into(),
-        port: 0,
-    };
-    let change = |id, change| Outstanding {
-        order: 0,
-        time: Time(0),
-        connection: ConnectionId(1),
-        client: nobody,
-        server: nobody,
-        id,
-        change,
-    };
-    let sums = Beneath::default();
-    for id in 0..3 * limits::TIER_CALLS as u32 {
-        calls.change(&change(id, Change::Sent), sums);
-        calls.change(&change(id, Change::Settled), sums);
-    }
-    let last = 3 * limits::TIER_CALLS as u32 - 1;
-    assert_eq!(calls.take((ConnectionId(1), last)), Some(sums));
-    assert_eq!(calls.take((ConnectionId(1), 0)), None);
 }
