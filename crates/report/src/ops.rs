@@ -185,9 +185,9 @@ const HISTOGRAM: C = C::json(
 
 /// What lies beneath a server, at the end of rows; people see it beside the times, where there is any.
 const BENEATH: [C; 2] = columns! {
-    "beneath_lo_mean_ns" Duration "mean time for which calls of the server's own were under way while it worked on this one alone, whatever these were for; null where it makes none"
+    "beneath_lo_mean_ns" Duration "mean time for which calls of the server's own were under way while it worked on one alone, whatever they were for"
         |r| r.group.beneath.map(|b| b.lo_ns) => or_null;
-    "beneath_hi_mean_ns" Duration "mean time for which any were, also while it worked on others"
+    "beneath_hi_mean_ns" Duration "the same, also while it worked on others; both are null where a server makes no calls of its own"
         |r| r.group.beneath.map(|b| b.hi_ns) => or_null;
 };
 const BENEATH_SEEN: C = C::people("own calls", ColumnKind::Text, |r| {

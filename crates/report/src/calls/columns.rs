@@ -372,14 +372,14 @@ pub(crate) const COLUMNS: [C; 57] = [
     C::new(
         "beneath_lo_ns",
         ColumnKind::Duration,
-        "of its time: how long calls of its server's own were under way while it worked on this one alone, whatever these were for; null where it makes none",
+        "for how long calls of its server's own were under way while that worked on this one alone, whatever they were for",
         |r| r.beneath.map(|b| b.lo_ns).into(),
     )
     .or_null(),
     C::new(
         "beneath_hi_ns",
         ColumnKind::Duration,
-        "how long any were, also while it worked on others; answers.md says when they are part of its work",
+        "the same, also while it worked on others; both are null where a server makes no calls of its own",
         |r| r.beneath.map(|b| b.hi_ns).into(),
     )
     .or_null(),

@@ -186,7 +186,8 @@ fn of_each_call_alone_is_what_its_server_asked_meanwhile() {
 #[test]
 fn of_calls_at_a_time_there_are_bounds() {
     let other = Ipv4Addr::new(10, 0, 0, 4);
-    // A microsecond passes with each packet. The first is alone for 2 ms; then both are worked on until 12 ms, and the host asks until 10.2 ms.
+    // A microsecond passes with each packet. The first is alone for 2 ms; then both are worked on until 12 ms, and the
+    // host asks until 10.2 ms.
     let host = together(
         together(above(), asked_by(other, 2 * MS)),
         own(HOST, at_once),
