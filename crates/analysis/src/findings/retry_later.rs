@@ -6,8 +6,8 @@
 //! # Why it costs time
 //! Each of these calls is quick, and nothing looks slow: the time passes between an
 //! answer and the next try. Clients do not know when it is worth asking again, so
-//! they wait for fixed times: Linux 5 s for NFSv3 and 0.1 s, doubled up to 15 s, for
-//! NFSv4, others 10 s. The application waits for all of it.
+//! they wait for fixed times: Linux 5 s for NFSv3 and 0.1 s, doubled up to 15 s,
+//! for NFSv4, others 10 s. The application waits for all of it.
 //!
 //! # How sure
 //! That the server said so is in the packets. A call counts as asked again when the
@@ -173,9 +173,7 @@ mod tests {
     fn other_errors_and_calls_that_nobody_asks_again_are_none() {
         let none = |calls: &[(i64, Outcome)]| {
             found(Rule::RetryLater, |f| {
-                let calls = calls
-                    .iter()
-                    .map(|(at, outcome)| asked(*at, outcome.clone()));
+                let calls = calls.iter().map(|(at, outcome)| asked(*at, *outcome));
                 calls.for_each(|call| f.captures[0].deferred.call(&call, 0));
             })
             .is_none()
@@ -185,8 +183,8 @@ mod tests {
             (0, Outcome::Error("NFS3ERR_STALE")),
             (5_000, Outcome::Ok)
         ]));
-        assert!(none(&[(0, later.clone())]));
-        assert!(none(&[(0, later.clone()), (61_002, Outcome::Ok)]));
+        assert!(none(&[(0, later)]));
+        assert!(none(&[(0, later), (61_002, Outcome::Ok)]));
         assert!(!none(&[(0, later), (60_001, Outcome::Ok)]));
     }
 
