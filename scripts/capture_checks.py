@@ -5,7 +5,7 @@ traffic between them and tcpdump on both, and what goes wrong on the way.
     sudo scripts/capture_checks.py target/release/slowside          all, under a minute
     sudo scripts/capture_checks.py target/release/slowside cut gone only these
 
-Needs root, openssh-server, openssh-client, tcpdump, iproute2, nftables, util-linux, zstd, python3-jsonschema and, for what
+Needs root, openssh-server, openssh-client, sudo, tcpdump, iproute2, nftables, util-linux, zstd, python3-jsonschema and, for what
 the role of Ansible does (fleet), ansible-playbook in PATH; what is missing is said, and nothing is left out for it. All of it lives in namespaces of this run (network, mounts, processes) and ends
 with it; no file of the user or the system is read or written.
 
@@ -44,6 +44,7 @@ NEEDED = {
     "ip": "iproute2",
     "ss": "iproute2",
     "nft": "nftables",
+    "sudo": "sudo",
     "unshare": "util-linux",
     "zstd": "zstd",
 }
@@ -98,10 +99,14 @@ def sshd(space: str, port: int = 22, path: str | None = None) -> subprocess.Pope
 def hosts() -> dict[str, subprocess.Popen]:
     for key in ("host", "user"):
         sh(f"ssh-keygen -q -t ed25519 -N '' -f {WORK}/{key}")
-    # Somebody who may not capture, in a copy of the list of users.
-    users = WORK / "passwd"
-    users.write_text(pathlib.Path("/etc/passwd").read_text() + "plain:x:4711:4711::/tmp:/bin/sh\n")
+    # Somebody who may not capture, and one who may as root, in a copy of the list of users.
+    users, rights = WORK / "passwd", WORK / "sudoers"
+    more = [f"{name}:*:{id}:{id}::/tmp:/bin/sh\n" for name, id in (("plain", 4711), ("admin", 4712))]
+    users.write_text(pathlib.Path("/etc/passwd").read_text() + "".join(more))
     sh(f"mount --bind {users} /etc/passwd")
+    rights.write_text("root ALL=(ALL:ALL) ALL\nadmin ALL=(root) NOPASSWD: ALL\n")
+    rights.chmod(0o440)
+    sh(f"mount --bind {rights} /etc/sudoers")
     # A host without tcpdump, and one whose clock is ahead.
     bare, late = WORK / "bare", WORK / "late"
     bare.mkdir()
@@ -133,6 +138,7 @@ def hosts() -> dict[str, subprocess.Popen]:
     names = {
         "client": ("10.99.0.2", 22, "root"),
         "plain": ("10.99.0.2", 22, "plain"),
+        "admin": ("10.99.0.2", 22, "admin"),
         "inside": ("10.99.0.4", 22, "root"),
         "router": ("10.99.0.5", 22, "root"),
         "server": ("10.99.0.3", 22, "root"),
@@ -388,6 +394,15 @@ def rights() -> None:
     run.says("client 10.99.0.77: it cannot be reached", "server bare: neither tcpdump")
 
 
+def sudo() -> None:
+    """Who may do so as root captures as root, and leaves nothing that is root's."""
+    run = Run("sudo", "--client", "admin", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "3s", "--sudo")
+    run.end(0).is_whole(40)
+    # Nobody is asked for a password, and it is said who would have to.
+    run = Run("password", "--client", "plain", "--server", f"server:{PORT}", "--server-address", SERVER, "--sudo").end(2)
+    run.says("client plain", "sudo must ask for no password there")
+
+
 def disk() -> None:
     """A disk that is too small is refused; one that fills up ends both captures, which are whole."""
     small = ["--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--remote-dir", "/run/small"]
@@ -567,7 +582,7 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
-LONGEST_FIRST = (fleet, gone, waiting, watching, rights, cut, disk, whole, nat, between, clients, anonymised, interrupted, local, clock, containers, never, dry)
+LONGEST_FIRST = (fleet, gone, waiting, watching, rights, cut, sudo, disk, whole, nat, between, clients, anonymised, interrupted, local, clock, containers, never, dry)
 
 
 def checks() -> int:
