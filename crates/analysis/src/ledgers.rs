@@ -10,7 +10,7 @@ use crate::facts::server_cap;
 use crate::filled::Filled;
 use crate::half::number_of;
 use crate::health::Health;
-use crate::locks::Coincidence;
+use crate::locks::Coincidences;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::{Acknowledged, Crossed};
@@ -317,7 +317,9 @@ impl BothWhole<'_> {
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
         kept.drain(|call| {
-            call.locked_ns = self.matched.coincidence.of(call.work, call.locked_ns);
+            let coincidence = &self.matched.coincidence;
+            (call.locked_ns, call.lock_ns) =
+                coincidence.judged(call.work, call.locked_ns, call.lock_ns);
             let call = &*call;
             let at_server = rows.next();
             let unloaded = cap.filter(|(server, _)| *server == call.server);
@@ -413,7 +415,7 @@ impl BothWhole<'_> {
 /// What only the whole of one capture says.
 pub struct OneWhole<'a> {
     pub kept: Kept<One>,
-    pub coincidence: Coincidence,
+    pub coincidence: Coincidences,
     pub capture: &'a CaptureFacts,
     /// From the capture to the server and back, and to the client and back.
     pub halves: [Half; 2],
@@ -445,7 +447,8 @@ impl OneWhole<'_> {
         let mut ledger = Ledger::default();
         let mut facts = OneFacts::of(to_server, to_client, self.waits_tell);
         kept.drain(|call| {
-            call.locked_ns = self.coincidence.of(call.work, call.locked_ns);
+            (call.locked_ns, call.lock_ns) =
+                (self.coincidence).judged(call.work, call.locked_ns, call.lock_ns);
             let call = &*call;
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);

@@ -4,12 +4,14 @@
 //! server works on nothing for it, and who wants to change the same waits. On the wire that wait looks like the
 //! server's own work. What tells it apart: another session's transaction on the same table was open meanwhile,
 //! its client thought, and the answer came as soon as that one ended. Which rows were meant no packet says, so
-//! that this bounds what is the server's, and accuses nobody.
+//! that this bounds what is the server's. Who lets go does so when its client says so, which has nothing to do with when
+//! the server is done with the work of others: where answers come then far more often than by chance, they waited for
+//! that, and for whom it had waited for itself.
 //!
 //! Of a protocol that cannot be read (encrypted, or its headers behind the snap length) neither tables nor ends of
 //! transactions are known: there, whoever asks on after a pause may let go what all others wait for. By chance that
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
-//! ([`Coincidence`]).
+//! ([`Coincidences`]).
 
 use crate::half::{statement_of, work_of};
 use crate::worst::Exhibit;
@@ -26,6 +28,9 @@ const WOKEN_NS: i64 = 5_000_000;
 /// Shorter waits are not looked at: they are not what anybody complains of. Nor is it thought that takes a client
 /// less from one statement to the next.
 const WORTH_NS: i64 = 1_000_000;
+
+/// Holders of which each may have waited for one of the others.
+const CHAINS: usize = 16;
 
 /// The table of whoever speaks a protocol that is not known.
 const ANY_TABLE: u64 = 0;
@@ -76,6 +81,8 @@ struct Ended {
 pub struct LockWait {
     /// While clients thought that held what was waited for.
     pub ns: i64,
+    /// Of that, while those thought from which it went on to the last of them, one letting go for the next.
+    pub chain_ns: i64,
     /// While the server worked on nothing for them: the ways of their statements count too.
     pub paused_ns: i64,
     /// Where the transaction was ended that held the last of them.
@@ -111,10 +118,37 @@ impl LockWaits {
     }
 }
 
-/// How often waits of a protocol that is not known ended as another session asked on, and how often chance makes
-/// them.
+/// The same of protocols that are known and of those that are not.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Coincidence {
+pub struct Coincidences {
+    known: Coincidence,
+    unknown: Coincidence,
+}
+
+impl Coincidences {
+    fn of_work(&mut self, work: u64) -> &mut Coincidence {
+        match work {
+            0 => &mut self.unknown,
+            _ => &mut self.known,
+        }
+    }
+
+    /// What of `locked_ns` and `chain_ns` of a call of this [work](work_of) may have been a wait for locks, and what of it
+    /// was one, with all waits known. That of a protocol that is not known is none, if it may be chance.
+    #[must_use]
+    pub fn judged(&self, work: u64, locked_ns: i64, chain_ns: i64) -> (i64, i64) {
+        match work {
+            0 if !self.unknown.tells() => (0, 0),
+            0 => (locked_ns, 0),
+            _ if self.known.tells() => (locked_ns, chain_ns.min(locked_ns)),
+            _ => (locked_ns, 0),
+        }
+    }
+}
+
+/// How often waits ended as another session let go or asked on, and how often chance makes them.
+#[derive(Clone, Copy, Default, Debug)]
+struct Coincidence {
     seen: u64,
     expected: f64,
     variance: f64,
@@ -137,16 +171,6 @@ impl Coincidence {
     fn tells(&self) -> bool {
         let more = self.seen as f64 - self.expected;
         self.seen >= COINCIDENCES && more > DEVIATIONS * self.variance.sqrt()
-    }
-
-    /// What is left of `locked_ns` of a call of this [work](work_of), with all waits known: nothing, if that of a protocol
-    /// that is not known may be chance.
-    #[must_use]
-    pub fn of(&self, work: u64, locked_ns: i64) -> i64 {
-        match work {
-            0 if !self.tells() => 0,
-            _ => locked_ns,
-        }
     }
 }
 
@@ -237,8 +261,8 @@ impl Locks {
     }
 
     /// What of a wait for an answer may have been one for locks that other sessions held while their clients
-    /// thought; of a call of this [work](work_of) that came whole at `from` and was answered at `to`. Waits of protocols
-    /// that are not known are counted in `chance`.
+    /// thought; of a call of this [work](work_of) that came whole at `from` and was answered at `to`, which is counted in
+    /// `chance`.
     #[must_use]
     pub fn waited(
         &self,
@@ -246,7 +270,7 @@ impl Locks {
         connection: ConnectionId,
         work: u64,
         (from, to): (Time, Time),
-        chance: &mut Coincidence,
+        chance: &mut Coincidences,
     ) -> Option<LockWait> {
         if to - from < WORTH_NS {
             return None;
@@ -267,23 +291,36 @@ impl Locks {
         });
         // One after the other holds it.
         let (mut ns, mut paused_ns, mut reached, mut let_go, mut others) = (0, 0, from, None, 0);
+        // Of those who let go last, when, and what was thought until then by those who waited for each other.
+        let mut chains: VecDeque<(Time, i64)> = VecDeque::new();
+        let mut chain_ns = 0;
         for e in held {
             let asked = e.asked.time;
             let begins = e.transaction.since.max(reached);
             let held = (asked.min(to) - begins).max(0);
-            ns += held.min(e.transaction.thought_ns);
+            let thought = held.min(e.transaction.thought_ns);
+            ns += thought;
+            let before = chains
+                .iter()
+                .rev()
+                .find(|(at, _)| (0..=WOKEN_NS).contains(&(e.transaction.since - *at)));
+            let chain = before.map_or(0, |(_, ns)| *ns) + thought;
+            if chains.len() == CHAINS {
+                chains.pop_front();
+            }
+            chains.push_back((asked, chain));
             paused_ns += held.min(e.transaction.paused_ns);
             reached = reached.max(asked);
             others += usize::from(asked <= to);
             if asked <= to && to - e.said <= WOKEN_NS {
-                let_go = Some(e.asked);
+                (let_go, chain_ns) = (Some(e.asked), chain);
             }
         }
-        if work == 0 {
-            chance.add(to - from, others, let_go.is_some());
-        }
+        let chance = chance.of_work(work);
+        chance.add(to - from, others, let_go.is_some());
         Some(LockWait {
             ns: ns.min(to - from),
+            chain_ns: chain_ns.min(to - from),
             paused_ns: paused_ns.min(to - from),
             let_go: let_go?,
         })
@@ -386,7 +423,7 @@ mod tests {
             waits.connection,
             work_of(&waits),
             (at(21), at(until)),
-            &mut Coincidence::default(),
+            &mut Coincidences::default(),
         );
         // The commit's request.
         wait.inspect(|wait| assert_eq!(wait.let_go.time.0 / MS, 201))
@@ -438,7 +475,7 @@ mod tests {
         for i in 0..40 {
             locks.call(&turn(HOLDER, i * 100, 1));
         }
-        let (mut chance, mut waited) = (Coincidence::default(), Vec::new());
+        let (mut chance, mut waited) = (Coincidences::default(), Vec::new());
         for i in 1..39 {
             let until = i * 100 + 1 + later(i);
             let span = [until - 60, until].map(|ms| Time(ms * MS));
@@ -446,7 +483,7 @@ mod tests {
             let wait = locks.waited(server, waiter, 0, (span[0], span[1]), &mut chance);
             waited.extend(wait.map(|w| w.ns));
         }
-        let told = waited.iter().map(|&ns| chance.of(0, ns));
+        let told = waited.iter().map(|&ns| chance.judged(0, ns, ns).0);
         told.sum::<i64>() / MS
     }
 
@@ -478,5 +515,43 @@ mod tests {
         ] {
             assert_eq!(changed_table(normal), table, "{normal}");
         }
+    }
+
+    /// Three sessions of which each changes the same row, thinks for 96 ms and commits, `times` times; each asks for it as
+    /// soon as it can, and has it as the one before lets go. The waits of the last: in all, and what is judged of them.
+    fn turns_about(times: i64) -> (i64, (i64, i64)) {
+        let (mut locks, mut waits) = (Locks::default(), Vec::new());
+        for n in 0..3 * times {
+            let (session, at) = (1 + n as u64 % 3, n * 100);
+            let asked = (at - 199).max(0);
+            locks.call(&of(session, op::EXECUTE, CHANGE, asked, at - asked));
+            locks.call(&of(session, op::COMMIT, "commit", at + 97, 1));
+            waits.push((session, asked + 1, at + 1));
+        }
+        let known = of(3, op::EXECUTE, CHANGE, 0, 1);
+        let mut chance = Coincidences::default();
+        let mut last = (0, 0, 0);
+        for (session, from, to) in waits.into_iter().skip(2) {
+            let at = |ms: i64| Time(ms * MS);
+            let connection = ConnectionId(session);
+            let work = work_of(&known);
+            let span = (at(from), at(to));
+            if let Some(wait) = locks.waited(known.server, connection, work, span, &mut chance) {
+                last = ((to - from) * MS, wait.ns, wait.chain_ns);
+            }
+        }
+        let (waited, ns, chain_ns) = last;
+        let (most, sure) = chance.judged(work_of(&known), ns, chain_ns);
+        (waited / MS, (most / MS, sure / MS))
+    }
+
+    #[test]
+    fn who_lets_go_for_whom_is_followed_back_and_beyond_chance_it_is_certain() {
+        let (waited, (most, sure)) = turns_about(8);
+        assert_eq!(waited, 199);
+        assert!((180..=198).contains(&most) && sure == most, "{most} {sure}");
+        // A few may be chance.
+        let (_, (most, sure)) = turns_about(3);
+        assert!(most > 170 && sure == 0, "{most} {sure}");
     }
 }

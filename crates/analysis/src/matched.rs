@@ -12,7 +12,7 @@ use crate::clock::Corridor;
 use crate::compare::gather::Parts;
 use crate::half::{Half, number_of};
 use crate::ledgers::AtServer;
-use crate::locks::{Coincidence, LockWaits};
+use crate::locks::{Coincidences, LockWaits};
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::Rounds;
@@ -147,7 +147,7 @@ pub struct MatchedFacts {
     pub stalled: Worst,
     pub locked: Worst,
     pub lock_waits: LockWaits,
-    pub coincidence: Coincidence,
+    pub coincidence: Coincidences,
     pub slow_network: Worst,
     pub lost: Worst,
     pub outage: Worst,
@@ -441,6 +441,7 @@ impl MatchedFacts {
             service_ns: service,
             stall_ns: stall,
             locked_ns: lock.map_or(0, |lock| lock.ns),
+            lock_ns: lock.map_or(0, |lock| lock.chain_ns),
             behind_ns: blocked,
             transfer_ns: transfer,
             request_passing_ns: (s.request_last.time - s.request_first.time).max(0),

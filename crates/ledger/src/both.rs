@@ -28,6 +28,8 @@ pub struct Both {
     pub stall_ns: i64,
     /// Of both, how much may have been a wait for locks that other sessions held while their clients thought.
     pub locked_ns: i64,
+    /// Of that, what was one beyond chance.
+    pub lock_ns: i64,
     /// Until bytes before the request came, that had been lost.
     pub behind_ns: i64,
     /// Messages passing at the server, as far as nothing below explains it; of requests only.
@@ -96,19 +98,25 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     if let Half::Away(way) = facts.to_server {
         return beyond(call, way, facts.spared, ledger);
     }
-    let service = match facts.unloaded_ns {
-        Some(unloaded) => call.service_ns.min(unloaded),
-        None => call.service_ns,
-    };
     // What it waited for a lock it stood still for, and then took long for.
-    let (stall, locked) = Locked::of(call.locked_ns).out_of(call.stall_ns);
-    let (queue, locked) = locked.out_of(call.service_ns - service);
+    let of_stall = call.lock_ns.clamp(0, call.stall_ns.max(0));
+    let of_service = (call.lock_ns - of_stall).clamp(0, call.service_ns.max(0));
+    let (all_stall, all_service) = (call.stall_ns - of_stall, call.service_ns - of_service);
+    ledger.charge(Cause::Lock, d, Bounds::exactly(of_stall + of_service));
+    let locked_ns = (call.locked_ns - call.lock_ns).max(0);
+    let service = match facts.unloaded_ns {
+        Some(unloaded) => all_service.min(unloaded),
+        None => all_service,
+    };
+    let (stall, locked) = Locked::of(locked_ns).out_of(all_stall);
+    let (queue, locked) = locked.out_of(all_service - service);
     let (service, _) = locked.out_of(service);
     ledger.charge(Cause::Service, d, service);
     ledger.charge(Cause::Queue, d, queue);
     ledger.charge(Cause::Stall, d, stall);
     let own = call.service_ns + call.stall_ns;
-    ledger.charge(Cause::Event, d, Bounds::between(0, call.locked_ns.min(own)));
+    let may_be_event = locked_ns.min(all_service + all_stall);
+    ledger.charge(Cause::Event, d, Bounds::between(0, may_be_event));
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     charge(Cause::Loss, d, call.behind_ns);
     let [client, server] = call.inner_ns;

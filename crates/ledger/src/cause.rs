@@ -74,6 +74,8 @@ causes! {
     Idle "idle",
     /// The server took long and may have waited for an event: a message that was to come, a lock that another session held.
     Event "event",
+    /// A lock that another session held while its client thought: as sessions let go, answers came, far more often than by chance.
+    Lock "lock",
     /// Messages crossed the path.
     Path "path",
     /// Something was lost and sent again.
@@ -121,6 +123,7 @@ impl Cause {
             Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck => (sender, sender),
             Cause::Idle => (sender, Place::Unknown),
             Cause::Event => (Place::Server, Place::Unknown),
+            Cause::Lock => (Place::Server, Place::Client),
             Cause::NotReading | Cause::SmallWindow | Cause::DelayedAck => (sender, receiver),
             Cause::Path
             | Cause::Loss

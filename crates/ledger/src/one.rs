@@ -95,6 +95,8 @@ pub struct One {
     pub stall_ns: i64,
     /// Of the wait, how much may have been one for locks that other sessions held while their clients thought.
     pub locked_ns: i64,
+    /// Of that, what was one beyond chance.
+    pub lock_ns: i64,
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
@@ -464,16 +466,20 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     ledger.charge(Cause::Transfer, back, Bounds::between(0, resent));
     let least = hi_ns.map_or(0, |hi| (own - hi - resent).max(0));
     let most = (own - half.lo_ns).max(0);
+    let lock = call.lock_ns.clamp(0, least);
+    ledger.charge(Cause::Lock, d, Bounds::exactly(lock));
+    let (least, most, stall) = (least - lock, most - lock, (stall - lock).max(0));
+    let locked_ns = call.locked_ns - lock;
     // A stall is the server's as far as anything is.
     let stalled = stall.min(least);
-    let (of_stall, locked) = Locked::of(call.locked_ns.min(most)).out_of(stalled);
+    let (of_stall, locked) = Locked::of(locked_ns.min(most)).out_of(stalled);
     ledger.charge(Cause::Stall, d, of_stall);
     let (least, most) = (least - stalled, most - stalled);
     let least = locked.out_of(least).0.lo_ns;
     ledger.charge(
         Cause::Event,
         d,
-        Bounds::between(0, call.locked_ns.min(most + stalled)),
+        Bounds::between(0, locked_ns.min(most + stalled)),
     );
     let work = |ns: i64| facts.unloaded_ns.map_or(ns, |unloaded| ns.min(unloaded));
     let served = Bounds::between(work(least), work(most));

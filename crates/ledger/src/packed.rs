@@ -22,6 +22,7 @@ impl Pack for One {
             alternating(answered),
             alternating(self.stall_ns),
             alternating(self.locked_ns),
+            alternating(self.lock_ns),
             alternating(self.recovery_ns),
             alternating(self.response_recovery_ns),
             alternating(self.behind_ns),
@@ -78,7 +79,7 @@ impl Pack for One {
         self.wait_ns = straight(wait);
         self.response_passing_ns = straight(response_passing);
         match more & 2 {
-            0 => self.set_rare([0; 12]),
+            0 => self.set_rare([0; 13]),
             _ => self.set_rare(u.numbers()?),
         }
         if more & 1 == 1 {
@@ -93,7 +94,7 @@ impl Pack for One {
 impl One {
     /// What most calls have none of.
     #[inline(always)]
-    fn set_rare(&mut self, rare: [u64; 12]) {
+    fn set_rare(&mut self, rare: [u64; 13]) {
         let [
             request_held,
             response_held,
@@ -101,6 +102,7 @@ impl One {
             answered,
             stall,
             locked,
+            lock,
             recovery,
             response_recovery,
             behind,
@@ -113,6 +115,7 @@ impl One {
         self.inner_ns = [straight(asked), straight(answered)];
         self.stall_ns = straight(stall);
         self.locked_ns = straight(locked);
+        self.lock_ns = straight(lock);
         self.recovery_ns = straight(recovery);
         self.response_recovery_ns = straight(response_recovery);
         self.behind_ns = straight(behind);
@@ -145,6 +148,7 @@ impl Pack for Both {
             alternating(self.service_ns),
             alternating(self.stall_ns),
             alternating(self.locked_ns),
+            alternating(self.lock_ns),
             alternating(self.behind_ns),
             alternating(self.transfer_ns),
             alternating(self.request_passing_ns),
@@ -183,6 +187,7 @@ impl Pack for Both {
             service,
             stall,
             locked,
+            lock,
             behind,
             transfer,
             request_passing,
@@ -211,6 +216,7 @@ impl Pack for Both {
         self.service_ns = straight(service);
         self.stall_ns = straight(stall);
         self.locked_ns = straight(locked);
+        self.lock_ns = straight(lock);
         self.behind_ns = straight(behind);
         self.transfer_ns = straight(transfer);
         self.request_passing_ns = straight(request_passing);

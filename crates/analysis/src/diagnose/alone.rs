@@ -3,7 +3,7 @@
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::compare::gather::Parts;
 use crate::half::{number_of, work_of};
-use crate::locks::{Coincidence, LockWaits};
+use crate::locks::{Coincidences, LockWaits};
 use crate::matched::is_outage;
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
@@ -26,7 +26,7 @@ pub(super) struct OneSided {
     pub stall: Worst,
     pub locked: Worst,
     pub lock_waits: LockWaits,
-    pub coincidence: Coincidence,
+    pub coincidence: Coincidences,
     pub rounds: Rounds,
     pub parts: Option<Box<Parts>>,
 }
@@ -125,6 +125,7 @@ impl OneSided {
             }
             let mut one = settled(&b, facts);
             one.locked_ns = lock.map_or(0, |lock| lock.ns);
+            one.lock_ns = lock.map_or(0, |lock| lock.chain_ns);
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
             match one.lost {
                 Lost::Outage => self.outage.add(exhibit(took)),

@@ -6,7 +6,7 @@
 
 use super::alone::OneSided;
 use crate::capture_facts::{CaptureFacts, TcpFacts};
-use crate::locks::Coincidence;
+use crate::locks::Coincidences;
 use crate::path::{Acknowledged, Crossed};
 use crate::stats::Distribution;
 use hashbrown::HashSet;
@@ -48,7 +48,7 @@ pub(super) struct Judged {
 pub(super) struct Client {
     pub host: IpAddr,
     pub kept: Kept<One>,
-    pub coincidence: Coincidence,
+    pub coincidence: Coincidences,
     /// From the server's capture to it and back.
     pub half: Half,
 }

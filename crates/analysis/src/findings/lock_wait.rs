@@ -1,18 +1,24 @@
 //! # What it says
-//! Statements waited, it may be, for a lock that another session held while its
-//! client thought: that session had changed the same table, asked nothing for a
-//! while, and the answers came as soon as its transaction ended. Of a protocol that
-//! cannot be read neither tables nor transactions are known: there, answers came as
-//! another session asked on after a pause, far more often than by chance.
+//! Statements waited, or may have waited, for a lock that another session held
+//! while its client thought: that session had changed the same table, asked nothing
+//! for a while, and the answers came as soon as its transaction ended. Of a
+//! protocol that cannot be read neither tables nor transactions are known: there,
+//! answers came as another session asked on after a pause, far more often than by
+//! chance.
 //!
 //! # Why it costs time
 //! Whoever wants to change what a transaction has changed waits until it ends. What
 //! the client of that transaction does before it commits, all others wait for too.
 //!
 //! # How sure
-//! Never for certain: which rows a statement meant, and what else the server did,
-//! no packet says. So it has no cost, and accuses nobody; but what may have been
-//! such a wait is not held against the server either.
+//! Which rows a statement meant no packet says. But a client ends its transaction
+//! when it wants to, not when the server is done with the work of others: where
+//! eight answers or more came within 5 ms of that, and so many more than chance
+//! makes (five standard deviations), they waited for it, and for whoever had kept
+//! that one waiting in the same way. That is the clients' doing, for as long as
+//! those thought that held it. Of fewer, of who held it before without such a link,
+//! and of protocols that cannot be read it has no cost and accuses nobody; but what
+//! may have been such a wait is not held against the server either.
 //!
 //! # What to check next
 //! What the client did between its last statement and the end of its transaction:
@@ -21,19 +27,22 @@
 //! `v$session`'s blocking session) names who waited for whom.
 //!
 //! # When it is wrong
-//! A server that was slow by itself may end a transaction and answer others at the
-//! same moment by chance, or because one cause held up both.
+//! One program that asks over several sessions may commit in one of them just as it
+//! knows that another will be answered. A pooler that gives a session to a client
+//! for a whole transaction makes others wait in the same way, without any lock:
+//! what to do is the same.
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
+use ledger::Cause;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "lock-wait",
-    title: "statements may have waited for a lock that another client held while it thought",
-    side: Some(Side::Undetermined),
+    title: "statements waited, or may have, for a lock that another client held while it thought",
+    side: None,
     of: Of::Calls,
     sure: [0.5, 0.5],
     source: include_str!("lock_wait.rs"),
@@ -41,13 +50,34 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let sure = facts.account.sums.of(Cause::Lock).lo_ns;
+    let found = match facts.is_guilty(sure, facts.server_part()) {
+        true => Finding {
+            title: "Statements wait for locks that other clients hold while they think".into(),
+            side: Side::Client,
+            cost_ns: Some(sure),
+            ..told(facts, sure)?
+        },
+        false => may_be(facts)?,
+    };
+    Some(found)
+}
+
+/// Where it is not beyond chance, or not much.
+fn may_be(facts: &Facts<'_>) -> Option<Finding> {
     let most = facts.most_locked_ns();
     // As of a stall, a twentieth of the time is enough to say it.
     if most.saturating_mul(20) < facts.account.total_ns || most < facts.thresholds.tail_ns {
         return None;
     }
+    told(facts, most)
+}
+
+/// What is said of waits of so long in all.
+fn told(facts: &Facts<'_>, ns: i64) -> Option<Finding> {
     let worst = facts.worst.locked;
     let longest = worst.exhibits.first()?.value_ns;
+    let is_sure = facts.account.sums.of(Cause::Lock).lo_ns >= ns;
     Some(Finding {
         title: "Statements may have waited for a lock that another client held while it thought".into(),
         first: worst.first,
@@ -55,7 +85,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         facts: numbers([
             ("waits", worst.count as i64),
             ("longest_ns", longest),
-            ("most_ns", most),
+            ("most_ns", ns),
         ]),
         evidence: evidence::of_calls(
             facts,
@@ -63,14 +93,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "the request of another session that may have let go, and the answer that came then",
         ),
         why: text!(
-            "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait, {most} in all, may be a lock's.",
+            "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait, {ns} in all, {is}.",
             n = worst.count,
+            is = match is_sure {
+                true => "were a lock's, as that is far more than chance makes",
+                false => "may be a lock's",
+            },
             did = match facts.kind {
                 Kind::Calls => "ended a transaction that had changed the same table and in which its client had thought",
                 Kind::Turns => "asked on whose client had thought, far more often than by chance",
             },
             longest = Value::Duration(longest),
-            most = Value::Duration(most),
+            ns = Value::Duration(ns),
         ),
         remedy: vec![
             "see what the other client does before it commits; end transactions before anything that waits for people, files or other hosts".into(),
@@ -84,7 +118,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 mod tests {
     use super::super::testing::{MS, TOTAL_NS, found};
     use super::*;
-    use ledger::{Bounds, Cause, Ledger};
+    use ledger::{Bounds, Ledger};
     use model::Direction;
 
     /// Calls of which so much may have been waits for locks.
@@ -108,6 +142,19 @@ mod tests {
             why.starts_with("3 answers came as another session ended"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn waits_beyond_chance_are_of_clients_that_think() {
+        let locked = |ns| found(Rule::LockWait, |f| f.charge(Cause::Lock, ns));
+        let f = locked(TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        let why = f.why.to_string();
+        assert!(
+            why.ends_with("were a lock's, as that is far more than chance makes."),
+            "{why}"
+        );
+        assert!(locked(TOTAL_NS / 10).is_none());
     }
 
     /// Turns of an unknown protocol, so many of them.

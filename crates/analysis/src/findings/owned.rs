@@ -26,6 +26,7 @@ fn causes(rule: Rule) -> &'static [Cause] {
         Rule::Chatty => &[Cause::Chatty],
         Rule::SmallFetch => &[Cause::SmallFetch],
         Rule::SmallWrites => &[Cause::SmallWrites],
+        Rule::LockWait => &[Cause::Lock],
         _ => &[],
     }
 }

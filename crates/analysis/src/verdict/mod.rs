@@ -118,6 +118,7 @@ fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
             | Cause::Queue
             | Cause::Stall
             | Cause::Dispatch
+            | Cause::Lock
             | Cause::Nagle
             | Cause::NagleDelayedAck
             | Cause::Path

@@ -215,7 +215,7 @@ fn part(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
         detail = match (rule, cause) {
             (Some(Rule::ServerConcurrencyCap), Some(f)) =>
                 text!(", mostly queueing: {title}", title = title(f)),
-            (Some(Rule::ServerStall | Rule::Nagle), Some(f)) =>
+            (Some(Rule::ServerStall | Rule::Nagle | Rule::LockWait), Some(f)) =>
                 text!(": {title}", title = title(f)),
             (Some(Rule::NetworkLoss | Rule::NetworkOutage), Some(f)) =>
                 text!("; {title}", title = title(f)),

@@ -291,10 +291,10 @@ impl Held {
     }
 
     /// Whether what took so long to be acknowledged waited in a queue. An acknowledgement of one segment may have waited
-    /// for a timer: then the last one of several tells.
+    /// for a timer: then the last one of several tells, or what they usually take.
     fn is_queued(&self, took_ns: i64, shortest_ns: Option<i64>) -> bool {
         let took_ns = match self.of_one {
-            true => self.of_several_ns.unwrap_or(took_ns),
+            true => self.of_several_ns.or(self.usual_ns).unwrap_or(took_ns),
             false => took_ns,
         };
         shortest_ns.is_none_or(|ns| took_ns > (ns / 100).saturating_mul(QUEUED_PERCENT) + QUEUED_NS)

@@ -203,10 +203,12 @@ impl Sender {
             && (self.away_ns() == 0 || self.fastest_ns <= shortest_ns / NEAR_SHARE);
         // A congestion window that was all used grows when that is acknowledged (RFC 5681, section 3.1): as much again
         // is less than there is room for, but before a line that is full it would only have waited longer. What
-        // acknowledges one segment may have waited for a timer: then the last of several tells of the line.
-        let took_ns = match self.of_one && self.of_several_ns < i64::MAX {
-            true => self.of_several_ns,
-            false => self.ledger.open_ns(drained),
+        // acknowledges one segment may have waited for a timer: then the last of several tells of the line, or what they
+        // usually take.
+        let took_ns = match self.of_one {
+            true if self.of_several_ns < i64::MAX => self.of_several_ns,
+            true if self.smoothed_ns > 0 => self.smoothed_ns,
+            _ => self.ledger.open_ns(drained),
         };
         let usual = self.round_trips.min();
         let usual_ns = usual.map(|ns| ns / 100 * QUEUED_PERCENT + QUEUED_NS);
