@@ -196,7 +196,7 @@ def holder_thinks(case, hold_ms, sessions=4, rtt_ms=0.4, same_row=True):
     expected = judged(rows, served, rtt_ms, trips=True, forbid=["network-loss", "nagle-delayed-ack", "receive-window-limited", "capture-incomplete"])
     if "server" in expected.side:
         # The statements wait in the server, for a client that thinks: who tells that apart may name it.
-        expected.side, expected.cause = [*expected.side, "client", "mixed"], [*expected.cause, "client-think"]
+        expected.side, expected.cause = [*expected.side, "client", "mixed"], [*expected.cause, "client-think", "lock-wait"]
     return expected
 
 
