@@ -36,6 +36,8 @@ pub struct Account {
     pub service_ns: i64,
     /// What may have been service, or a wait for an event.
     pub event_ns: i64,
+    /// What calls waited at the server for locks that clients held while they thought.
+    pub lock_ns: i64,
     pub queue_ns: i64,
     pub stall_ns: i64,
     /// What the server's own times show that calls waited in it, for no reason that is known.
@@ -95,6 +97,7 @@ impl Account {
             total_ns: sums.total.lo_ns,
             service_ns: sure(Cause::Service),
             event_ns: sure(Cause::Event),
+            lock_ns: sure(Cause::Lock),
             queue_ns: sure(Cause::Queue),
             stall_ns: sure(Cause::Stall),
             dispatch_ns: sure(Cause::Dispatch),
@@ -131,11 +134,12 @@ impl Account {
         self.service_ns + self.queue_ns + self.stall_ns + self.dispatch_ns
     }
 
-    /// What the server has at most, whatever of it it waited for an event; none where nothing bounds that.
+    /// What the server has at most, whatever of it it waited for an event or a lock; none where nothing bounds that.
     pub(crate) fn answering_ns(&self) -> Option<i64> {
         let own = [Cause::Service, Cause::Queue, Cause::Stall, Cause::Dispatch];
         let mut most = own.into_iter().map(|c| self.sums.of(c).hi_ns);
-        most.try_fold(self.event_ns, |sum, ns| Some(sum.saturating_add(ns?)))
+        let elses = self.event_ns.saturating_add(self.lock_ns);
+        most.try_fold(elses, |sum, ns| Some(sum.saturating_add(ns?)))
     }
 
     /// What the path takes, also of what fewer, larger calls would have spared.

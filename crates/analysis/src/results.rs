@@ -262,6 +262,8 @@ pub struct Budget {
     pub network_least_ns: Option<i64>,
     /// Of `server_ns`, how much calls queued, where a cap explains it.
     pub server_queue_ns: Option<i64>,
+    /// How much of it they waited for locks that clients held while they thought.
+    pub server_lock_ns: Option<i64>,
     /// And in how much of it the server's work was done and TCP held its answer, or did not hand it the
     /// request: somebody else's doing, in the server's socket.
     pub server_held_ns: Option<i64>,

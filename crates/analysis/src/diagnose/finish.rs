@@ -470,12 +470,13 @@ impl Diagnoser {
     /// The mean of calls' parts, as far as the captures show them.
     fn budget(&self, seen: &Seen, account: &Account, app: Option<&AppFacts>) -> Budget {
         let calls = account.calls.max(1) as i64;
-        let server_ns = (account.server_ns() + account.event_ns) / calls;
+        let server_ns = (account.server_ns() + account.event_ns + account.lock_ns) / calls;
         let under_way = under_way(account);
         let waited_ns = account.queue_ns + account.dispatch_ns;
         let shared = Budget {
             client_host_ns: app.map(|a| a.host_mean_ns),
             server_queue_ns: (waited_ns > 0).then(|| waited_ns / calls),
+            server_lock_ns: (account.lock_ns > 0).then(|| account.lock_ns / calls),
             ..Budget::default()
         };
         match (seen.basis, &seen.clock, seen.ways) {

@@ -118,18 +118,17 @@ impl Parts {
             lines.push(part(name, ns.ok_or("not known from these packets"), side));
             if let ("server", Some(server)) = (name, ns) {
                 let held = b.server_held_ns.filter(|held| *held >= server / 100);
-                let inner = [("  queue", b.server_queue_ns), ("  held by TCP", held)];
-                let told: i64 = inner.iter().filter_map(|(_, ns)| *ns).sum();
-                if inner.iter().any(|(_, ns)| ns.is_some()) {
+                let inner = [
+                    ("  queue", b.server_queue_ns, side),
+                    ("  lock: client", b.server_lock_ns, Side::Client),
+                    // What TCP holds there is somebody else's doing.
+                    ("  held by TCP", held, Side::Network),
+                ];
+                let told: i64 = inner.iter().filter_map(|(_, ns, _)| *ns).sum();
+                if inner.iter().any(|(_, ns, _)| ns.is_some()) {
                     lines.push(part("  service", Ok((server - told).max(0)), side));
                 }
-                for (inner, ns) in inner {
-                    // What TCP holds there is somebody else's doing.
-                    let side = if inner == "  queue" {
-                        side
-                    } else {
-                        Side::Network
-                    };
+                for (inner, ns, side) in inner {
                     lines.extend(ns.map(|ns| part(inner, Ok(ns), side)));
                 }
             }

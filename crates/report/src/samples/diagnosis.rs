@@ -146,6 +146,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
             server_ns: Some(33_070_000),
             network_back_ns: Some(60_000),
             network_least_ns: None,
+            server_lock_ns: None,
             server_held_ns: None,
             server_queue_ns: Some(28_960_000),
             under_way: Vec::new(),
