@@ -1,5 +1,7 @@
 //! One or two captures into a diagnosis: reads them side by side and feeds the analysis.
 
+mod side;
+
 use crate::Error;
 use crate::chosen::{Chosen, Rows};
 use crate::config::{Captures, Config, Event};
@@ -21,45 +23,10 @@ use analysis::ledgers::{Judged, Looked};
 use analysis::results::{CaptureResult, ConnsResult, Diagnosis, Unpaired, Vantage};
 use analysis::tiers::Only;
 use capture::Capture;
-use model::{Call, Endpoint, Episode, Time};
+use side::{Side, count, feed, report};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// One capture being read.
-struct Side<'a> {
-    stream: Stream,
-    tally: Tally,
-    selection: Selection<'a>,
-    only: Option<&'a Only>,
-    lists_connections: bool,
-    /// What both captures together say of which calls are looked at, by their row.
-    chosen: Option<Rows>,
-    /// Rows of batches before this one.
-    rows: u64,
-    ended: bool,
-}
-
-impl Side<'_> {
-    /// Whether the calls of this client are looked at.
-    fn takes_those_of(&self, client: Endpoint) -> bool {
-        self.only.is_none_or(|only| only.takes(client))
-    }
-
-    /// The calls of a batch and whether each is looked at.
-    fn calls<'b>(&'b self, records: &'b Answers) -> impl Iterator<Item = (&'b Call, bool)> {
-        let mut row = self.rows;
-        let calls = records.calls().filter(|c| self.takes_those_of(c.client));
-        calls.map(move |call| {
-            let Some(chosen) = &self.chosen else {
-                return (call, self.selection.takes(call));
-            };
-            let is_row = self.selection.takes_time_of(call);
-            row += u64::from(is_row);
-            (call, is_row && chosen.has(row - 1))
-        })
-    }
-}
 
 /// Reads one or two captures and says which side is slow.
 ///
@@ -573,116 +540,4 @@ pub(crate) fn follow_each_other(captures: &[CaptureResult]) -> bool {
             .is_some_and(|(last, first)| (0..PAUSE_NS).contains(&(first - last)))
     };
     follows(a, b) || follows(b, a)
-}
-
-/// Counts one batch's calls and connections.
-fn count(side: &mut Side<'_>, records: &Answers) {
-    side.selection.starts_at(side.stream.first_time());
-    let mut tally = std::mem::take(&mut side.tally);
-    let looked_at = side
-        .calls(records)
-        .filter(|(_, is_looked_at)| *is_looked_at);
-    looked_at.for_each(|(call, _)| tally.call(call));
-    side.tally = tally;
-    for c in records.connections() {
-        side.tally.connection(c);
-    }
-}
-
-/// Hands one batch's records on, in the order of packets: what a packet completed before what it
-/// changed in the number of outstanding calls, so that a call still counts itself, and what held it up
-/// before the call.
-fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Answers) {
-    if let Some(first) = side.stream.first_time() {
-        diagnoser.begins(which, first);
-    }
-    let within = |t: Time| side.selection.covers(t);
-    // Calls count that began within the times asked for: what held them may lie behind.
-    let not_before = |e: &&Episode| side.selection.begins_before(e.last.time);
-    let mut episodes = records.episodes().filter(not_before).peekable();
-    // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
-    let all = side.selection.takes_all_calls();
-    for change in records.outstanding().filter(|o| within(o.time)) {
-        diagnoser.change(which, change);
-    }
-    let mut changes = records
-        .outstanding()
-        .filter(|o| all && within(o.time) && side.takes_those_of(o.client))
-        .peekable();
-    for knock in records.knocks().filter(|k| within(k.at.time)) {
-        diagnoser.knock(which, knock);
-    }
-    for arp in records.arps().filter(|a| within(a.at.time)) {
-        diagnoser.arp(which, arp);
-    }
-    for notice in records.notices().filter(|n| within(n.at.time)) {
-        diagnoser.notice(which, notice);
-    }
-    // What outside of the times asked for says of names holds within them.
-    for said in records.file_names() {
-        diagnoser.file_name(which, said);
-    }
-    for (call, is_looked_at) in side.calls(records) {
-        while let Some(change) = changes.next_if(|c| c.order < call.order) {
-            diagnoser.outstanding(which, change);
-        }
-        while let Some(e) = episodes.next_if(|e| e.order <= call.order) {
-            diagnoser.episode(which, e);
-        }
-        match is_looked_at {
-            true => diagnoser.call(which, call),
-            false => diagnoser.beside(which, call),
-        }
-    }
-    for change in changes {
-        diagnoser.outstanding(which, change);
-    }
-    for e in episodes {
-        diagnoser.episode(which, e);
-    }
-    for c in records
-        .connections()
-        .filter(|c| side.takes_those_of(c.client))
-    {
-        let ended = c.reset.is_none_or(|reset| within(reset.at.time));
-        let opened = c.handshake.syn.is_none_or(within);
-        // Where connections are listed as well: what its calls tell is not told again by its account.
-        let is_told_by_calls = side.lists_connections && c.is_known;
-        if ended && opened && !is_told_by_calls {
-            diagnoser.connection(which, c);
-            continue;
-        }
-        // What ended it, or how often it had to knock, lies outside of the times asked for; how long the path
-        // took then still serves.
-        let mut c = c.clone();
-        c.accounts = c.accounts.filter(|_| !is_told_by_calls);
-        c.reset = c.reset.filter(|_| ended);
-        if !opened {
-            (c.handshake.syn_retries, c.handshake.syn_ack_retries) = (0, 0);
-        }
-        diagnoser.connection(which, &c);
-    }
-    for interval in records.intervals().filter(|i| within(i.start)) {
-        diagnoser.interval(which, interval);
-    }
-    for (at, connection) in records.gaps().filter(|(at, _)| within(at.time)) {
-        diagnoser.gap(which, at, connection);
-    }
-    if let Some(now) = records.reached() {
-        diagnoser.reached(which, now);
-    }
-}
-
-fn report(sides: &[Side<'_>], events: &mut dyn FnMut(Event)) {
-    use std::sync::atomic::Ordering::Relaxed;
-    let sum = |f: &dyn Fn(&Side<'_>) -> u64| sides.iter().map(f).sum::<u64>();
-    let total = sum(&|s| s.stream.progress.total.load(Relaxed));
-    let known = sides
-        .iter()
-        .all(|s| s.stream.progress.total.load(Relaxed) > 0);
-    events(Event::Progress {
-        read: sum(&|s| s.stream.progress.read.load(Relaxed)),
-        total: known.then_some(total),
-        packets: sum(&|s| s.stream.progress.packets.load(Relaxed)),
-    });
 }

@@ -1,0 +1,324 @@
+//! The sentences of verdicts that accuse nobody: why, and what would tell.
+
+use super::{each, largest};
+use crate::diagnose::Kind;
+use crate::facts::{ACCUSED_SHARE, Basis, FEW_TURNS, Facts};
+use crate::findings::Rule;
+use crate::hosts::Hosts;
+use crate::results::{CaptureResult, Finding, Side};
+use crate::text::{Text, Value, text};
+use crate::verdict::{Blame, answering_ns, silent_ns};
+use model::Reason;
+
+pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, {few} whether it worked or waited for an event.{known} A longer capture would.",
+        calls = a.calls,
+        server = Value::Duration(answering_ns(facts).min(a.total_ns)),
+        total = Value::Duration(a.total_ns),
+        few = match a.calls {
+            0..FEW_TURNS => "and so few do not say",
+            _ => "most of it in few of them, which does not say",
+        },
+        known = beside(known),
+    )
+}
+
+/// Who was silent does not say that anybody waited for it.
+pub(super) fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "Nobody is to blame for certain. In {calls,} turn{calls||s} of a protocol that is not known a side was silent for {silent} of {total} with nothing on its way, which may be time between messages.{known}{cure}",
+        calls = a.calls,
+        silent = Value::Duration(silent_ns(facts)),
+        total = Value::Duration(a.total_ns),
+        known = beside(known),
+        cure = match facts.headers_are_cut() {
+            true => cure(facts),
+            false => Text::default(),
+        },
+    )
+}
+
+/// Several requests are under way at a time.
+pub(super) fn untold(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    text!(
+        "Nobody is to blame for certain. Connections were busy for {busy} with several requests under way at a time, which cannot be told apart.{others}{known}{cure}",
+        busy = Value::Duration(facts.untold_ns()),
+        others = match facts.account.calls {
+            0 => Text::default(),
+            calls => text!(
+                " Of others there {calls|is|are} {calls,} call{calls||s} only.",
+                calls = calls
+            ),
+        },
+        known = beside(known),
+        cure = cure(facts),
+    )
+}
+
+/// One capture alone has all of them.
+pub(super) fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    text!(
+        "Nobody is to blame for certain. Calls that took {cut} are whole in one of the captures only, next to {total} of calls in both.{known} See what each capture says alone.",
+        cut = Value::Duration(facts.cut_ns),
+        total = Value::Duration(a.total_ns),
+        known = beside(known),
+    )
+}
+
+/// Which rows a transaction held, no packet says.
+pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let why: Text = match facts.kind {
+        Kind::Calls => "other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
+        Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
+    };
+    text!(
+        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: {why} ({code}).{known} See what clients do before they commit.",
+        mean = each(facts, facts.account.total_ns),
+        locked = each(facts, facts.most_locked_ns()),
+        why = why,
+        code = Rule::LockWait.code(),
+        known = beside(known),
+    )
+}
+
+/// What is known beside what may be nobody's.
+fn beside(known: Option<&Finding>) -> Text {
+    known.map_or_else(Text::default, |f| {
+        text!(
+            " Of the rest {cost} are known: {title} ({code}).",
+            cost = Value::Duration(f.cost_ns.unwrap_or(0)),
+            title = f.title.decapitalised(),
+            code = f.rule.code(),
+        )
+    })
+}
+
+/// What passed at a side, and why nobody is accused of it.
+pub(super) fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
+    let a = &facts.account;
+    let (all, part) = match a.basis {
+        Basis::Streams => (
+            text!(
+                "{total} in which bytes were under way",
+                total = Value::Duration(a.total_ns)
+            ),
+            Value::Duration(blame.calls.lo_ns),
+        ),
+        _ => (
+            text!("{mean} per call", mean = each(facts, a.total_ns)),
+            each(facts, blame.calls.lo_ns),
+        ),
+    };
+    text!(
+        "Nobody is to blame for certain. Of {all} {part} passed {at} the {side}{most}; {why}.",
+        all = all,
+        part = part,
+        at = match blame.side {
+            Side::Network => "on",
+            _ => "at",
+        },
+        side = blame.side,
+        most = largest(facts, blame.side),
+        why = match facts.kind {
+            Kind::Turns => "in a protocol that is not known that may be time between messages",
+            Kind::Calls => "why it did, these packets do not say",
+        },
+    )
+}
+
+/// Bounds of two sides overlap: what is known of both, why no more is, and what would tell.
+pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> Text {
+    let a = &facts.account;
+    let streams = a.basis == Basis::Streams;
+    let held = |b: &Blame| match b.most_ns() {
+        Some(most) if most > b.sure_ns() => text!(
+            "the {side} {least} to {most}",
+            side = b.side,
+            least = each(facts, b.sure_ns()),
+            // What may be this cause's or that one's is there once.
+            most = each(facts, most.min(a.most_ns().saturating_add(b.beside_ns))),
+        ),
+        Some(_) => text!(
+            "the {side} {least}",
+            side = b.side,
+            least = each(facts, b.sure_ns()),
+        ),
+        None => text!(
+            "the {side} {least} or more",
+            side = b.side,
+            least = each(facts, b.sure_ns()),
+        ),
+    };
+    let [first, other] = blames;
+    if streams && known.is_none() {
+        return text!(
+            "There are no calls to time here. Bytes were under way for {total}, and no one side has most of it: {first}, {other}.{cure}",
+            total = Value::Duration(a.total_ns),
+            first = held(first),
+            other = held(other),
+            cure = cure(facts),
+        );
+    }
+    text!(
+        "{what}: {first}, {other}{known}.{cure}",
+        what = match streams {
+            true => text!(
+                "Of {total} in which bytes were under way no one side has most",
+                total = Value::Duration(a.total_ns),
+            ),
+            false => text!(
+                "Of {mean} per call no one side is certain to have most",
+                mean = each(facts, a.total_ns),
+            ),
+        },
+        first = held(first),
+        other = held(other),
+        known = known.map_or_else(Text::default, |f| text!(
+            " ({code} costs {cost})",
+            code = f.rule.code(),
+            cost = Value::Duration(f.cost_ns.unwrap_or(0)),
+        )),
+        cure = cure(facts),
+    )
+}
+
+/// What would tell, the cheapest first.
+fn cure(facts: &Facts<'_>) -> Text {
+    if facts.headers_are_cut() {
+        return " The snap length cuts the headers of messages off: capture 256 bytes of each packet (-s 256).".into();
+    }
+    if facts.account.hidden_ns() >= facts.account.total_ns / ACCUSED_SHARE {
+        let hidden = |by: Reason| {
+            let of = facts.results.iter().flat_map(|r| &r.half_calls);
+            let of = of.filter(|(kind, _)| kind.strip_prefix("no-response/") == Some(by.name()));
+            of.map(|(_, n)| n).sum::<u64>()
+        };
+        return match hidden(Reason::CaptureGap) > hidden(Reason::SnapLength) {
+            true => " The capture lacks packets with replies: capture with a larger buffer (tcpdump -B 65536).".into(),
+            false => " The snap length hides replies that stand behind others in a packet: capture whole packets (-s 0).".into(),
+        };
+    }
+    match facts.account.basis {
+        Basis::Matched => Text::default(),
+        Basis::Unknown => {
+            " Say where it was taken (--client or --server), or capture the other end too.".into()
+        }
+        _ if facts.captures.len() > 1 => Text::default(),
+        _ => " One capture tells no more: capture the other end too.".into(),
+    }
+}
+
+pub(super) fn not_slow(facts: &Facts<'_>) -> Text {
+    let a = &facts.account;
+    let d = facts.response();
+    if a.basis == Basis::Streams {
+        return text!(
+            "There are no calls to time here, and bytes were under way for {total} only.",
+            total = Value::Duration(a.total_ns),
+        );
+    }
+    // With a path between, clients waited for longer than what was seen.
+    let beyond = a.basis == Basis::Server && a.sums.total.hi_ns != Some(a.sums.total.lo_ns);
+    let what = match a.basis {
+        Basis::Server => "The server is not slow: the",
+        _ => "Nothing is slow on the wire: the",
+    };
+    // What a single one took is not known.
+    if facts.captures.iter().any(|c| c.in_order > 0) {
+        return text!(
+            "{what} {calls,} calls take {mean} on average.",
+            what = what,
+            calls = a.calls,
+            mean = each(facts, a.total_ns),
+        );
+    }
+    text!(
+        "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.",
+        what = what,
+        calls = d.count(),
+        mean = Value::Duration(d.mean_ns()),
+        most = Value::Duration(d.max_ns()),
+        beyond = match beyond {
+            true => " (what the client sees beyond is not in this capture)",
+            false => "",
+        },
+    )
+}
+
+pub(super) fn no_calls(facts: &Facts<'_>) -> Text {
+    if let [a, b] = facts.captures {
+        return none_in_both(facts.results, [&a.hosts, &b.hosts]);
+    }
+    let half = || facts.results.iter().flat_map(|r| &r.half_calls);
+    let all: u64 = facts.results.iter().map(|r| r.calls).sum();
+    let complete = all.saturating_sub(half().map(|(_, n)| n).sum());
+    let unanswered = half().filter(|(kind, _)| kind.starts_with("no-response"));
+    match unanswered.map(|(_, n)| n).sum::<u64>() {
+        // Names that were asked for and the like: listed, but nobody's work waits on them for sure.
+        _ if complete == 1 => "The one call here cannot be held against a side: it looks a name up, or tells of a change.".into(),
+        _ if complete > 0 => text!(
+            "None of the {complete,} calls here can be held against a side: they look names up, or tell of changes.",
+            complete = complete,
+        ),
+        0 => "No complete call was found, so no side can be named.".into(),
+        1 => "The one request has no answer in this capture, so no side can be named.".into(),
+        n => text!(
+            "None of {n} requests has an answer in this capture, so no side can be named.",
+            n = n,
+        ),
+    }
+}
+
+/// Two captures without a call in common: what they do not share either.
+fn none_in_both(captures: &[CaptureResult], [a, b]: [&Hosts; 2]) -> Text {
+    const WHICH: [&str; 2] = ["first", "second"];
+    let ends = |i: usize| captures.get(i).and_then(|c| c.first.zip(c.last));
+    let pause = |i: usize, j: usize| {
+        let ((_, last), (first, _)) = ends(i).zip(ends(j))?;
+        (first > last).then(|| {
+            text!(
+                "the {one} ends {pause} before the {other} begins",
+                one = WHICH[i],
+                pause = Value::Duration(first - last),
+                other = WHICH[j],
+            )
+        })
+    };
+    let apart = a.are_others_than(b).then(|| {
+        text!(
+            "no host is in both (the first has {first}, the second {second})",
+            first = some(a),
+            second = some(b),
+        )
+    });
+    let why: Vec<Text> = (pause(0, 1).or_else(|| pause(1, 0)).into_iter())
+        .chain(apart)
+        .collect();
+    match why.is_empty() {
+        true => "No call is in both captures, so neither side can be named.".into(),
+        false => text!(
+            "No call is in both captures, so neither side can be named: {why}. Give captures of the same traffic, \
+             taken at the same time, or each alone.",
+            why = Value::List(why, ", and "),
+        ),
+    }
+}
+
+/// A few by name.
+fn some(hosts: &Hosts) -> Text {
+    const FEW: usize = 3;
+    let one = |host| text!("{host}", host = Value::Address(host));
+    let names: Vec<Text> = hosts.iter().take(FEW).map(one).collect();
+    match hosts.iter().len() {
+        n if n > FEW => text!(
+            "{names} and {more,} more",
+            names = Value::List(names, ", "),
+            more = (n - FEW) as u64,
+        ),
+        _ => text!("{names}", names = Value::List(names, " and ")),
+    }
+}

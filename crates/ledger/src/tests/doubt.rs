@@ -1,0 +1,180 @@
+//! What is nobody's for certain, or another's than it seems.
+
+use super::*;
+
+#[test]
+fn what_may_have_been_an_event_passed_at_the_server_and_is_nobodys_for_certain() {
+    let mut ledger = Ledger::default();
+    ledger.clear(Bounds::exactly(10 * MS));
+    let taken = Bounds::between(9 * MS, 10 * MS);
+    ledger.charge(Cause::Service, Direction::ToServer, taken);
+    ledger.doubt_service(10 * MS);
+    assert_eq!(charged(&ledger, Cause::Service), Some(taken));
+    ledger.doubt_service(10 * MS - 1);
+    assert_eq!(charged(&ledger, Cause::Service), None);
+    assert_eq!(charged(&ledger, Cause::Event), Some(taken));
+    assert_eq!(
+        Cause::Event.of(Direction::ToServer),
+        (Place::Server, Place::Unknown)
+    );
+}
+
+/// A break: the server waited 188 ms until the client confirmed it, and then told the error at once.
+#[test]
+fn what_a_response_waits_for_its_client_is_not_the_network_s() {
+    let call = One {
+        wait_ns: 6 * MS,
+        response_passing_ns: 189 * MS,
+        inner_ns: [187 * MS, 2 * MS],
+        ..One::default()
+    };
+    let (near, far) = (Half::Here, Half::Away(Bounds::between(MS / 2, 4 * MS)));
+    let at_server = of_one(&call, &one_facts(near, far));
+    assert_eq!(
+        charged(&at_server, Cause::NotWriting),
+        Some(Bounds::between(183 * MS, 187 * MS - MS / 2))
+    );
+    assert_eq!(
+        charged(&at_server, Cause::Service),
+        Some(Bounds::exactly(8 * MS))
+    );
+    assert_eq!(charged(&at_server, Cause::Transfer), None);
+    let at_client = of_one(&call, &one_facts(far, near));
+    assert_eq!(
+        charged(&at_client, Cause::NotWriting),
+        Some(Bounds::exactly(187 * MS))
+    );
+    let both = Both {
+        response_ns: 200 * MS,
+        service_ns: 6 * MS,
+        path_ns: 5 * MS,
+        inner_ns: [187 * MS, 2 * MS],
+        ..Both::default()
+    };
+    let both = of_both(&both, &both_facts());
+    assert_eq!(
+        charged(&both, Cause::NotWriting),
+        Some(Bounds::exactly(187 * MS))
+    );
+    assert_eq!(
+        charged(&both, Cause::Service),
+        Some(Bounds::exactly(8 * MS))
+    );
+    assert_eq!(charged(&both, Cause::Path), Some(Bounds::exactly(5 * MS)));
+}
+
+#[test]
+fn a_silence_that_may_lie_between_messages_is_nobodys_for_certain() {
+    let mut call = One {
+        response_passing_ns: 500 * MS,
+        ..One::default()
+    };
+    let (d, ns) = (Direction::ToClient, 400 * MS);
+    (call.held.passing).add(d, EpisodeKind::SenderSilence, ns);
+    let mut facts = one_facts(Half::Here, Half::Here);
+    let silent = Some(Bounds::exactly(ns));
+    let ledger = of_one(&call, &facts);
+    assert_eq!(charged(&ledger, Cause::NotWriting), silent);
+    facts.may_idle = [false, true];
+    let ledger = of_one(&call, &facts);
+    assert_eq!(charged(&ledger, Cause::Idle), silent);
+    assert_eq!(charged(&ledger, Cause::NotWriting), None);
+}
+
+#[test]
+fn what_passed_a_full_line_before_a_call_is_not_its_servers() {
+    let call = One {
+        request_passing_ns: 5 * MS,
+        wait_ns: 10 * MS,
+        ..One::default()
+    };
+    let mut facts = one_facts(Half::Away(Bounds::between(MS, 9 * MS)), Half::Here);
+    facts.queued = Queued {
+        passing_ns: 3 * MS,
+        wait_ns: 7 * MS,
+    };
+    let ledger = of_one(&call, &facts);
+    assert_eq!(
+        charged(&ledger, Cause::Bandwidth),
+        Some(Bounds::exactly(10 * MS))
+    );
+    // One of ten is left to the path at least, two to either.
+    let served = charged(&ledger, Cause::Service).map(|ns| ns.lo_ns);
+    assert_eq!(served, Some(MS));
+    let crossed = charged(&ledger, Cause::Path);
+    assert_eq!(crossed, Some(Bounds::between(MS, 2 * MS)));
+}
+
+#[test]
+fn a_call_is_the_sides_that_outweighs_what_may_be_anothers() {
+    let mut ledger = Ledger::default();
+    ledger.clear(Bounds::exactly(10 * MS));
+    assert_eq!(ledger.side(), None);
+    let to_server = Direction::ToServer;
+    ledger.charge(Cause::Service, to_server, Bounds::between(5 * MS, 9 * MS));
+    ledger.charge(Cause::Path, to_server, Bounds::between(MS, 4 * MS));
+    assert_eq!(ledger.side(), Some(Place::Server));
+    // What nobody knows may be the path's.
+    ledger.charge(Cause::Unknown, to_server, Bounds::between(0, MS));
+    assert_eq!(ledger.side(), None);
+
+    ledger.clear(Bounds::exactly(10 * MS));
+    ledger.charge(Cause::Service, to_server, Bounds::exactly(6 * MS));
+    let unbounded = Bounds {
+        lo_ns: 0,
+        hi_ns: None,
+    };
+    ledger.charge(Cause::Hidden, to_server, unbounded);
+    assert_eq!(ledger.side(), None);
+}
+
+#[test]
+fn what_the_server_times_itself_is_its_service_and_the_rest_it_waited() {
+    let d = Direction::ToServer;
+    let of = |charges: &[(Cause, Bounds)], ns: i64| {
+        let mut ledger = Ledger::default();
+        ledger.clear(Bounds::exactly(100));
+        charges.iter().for_each(|(c, ns)| ledger.charge(*c, d, *ns));
+        ledger.time_operation(ns);
+        let charges = ledger.charges().iter();
+        charges
+            .map(|c| (c.cause, c.ns.lo_ns, c.ns.hi_ns))
+            .collect::<Vec<_>>()
+    };
+    let service = [
+        (Cause::Service, Bounds::exactly(60)),
+        (Cause::Path, Bounds::exactly(40)),
+    ];
+    assert_eq!(
+        of(&service, 10),
+        [
+            (Cause::Path, 40, Some(40)),
+            (Cause::Service, 10, Some(10)),
+            (Cause::Dispatch, 50, Some(50))
+        ]
+    );
+    // It took all of it, or more by another clock.
+    for ns in [60, 70] {
+        let whole = [(Cause::Path, 40, Some(40)), (Cause::Service, 60, Some(60))];
+        assert_eq!(of(&service, ns), whole);
+    }
+    // Behind a limited number of workers it is known what it waited for.
+    let queued = [
+        (Cause::Service, Bounds::exactly(20)),
+        (Cause::Queue, Bounds::exactly(40)),
+    ];
+    assert_eq!(
+        of(&queued, 25),
+        [(Cause::Service, 25, Some(25)), (Cause::Queue, 35, Some(35))]
+    );
+    // What may have been a lock's stays as wide as it was.
+    let locked = [(Cause::Service, Bounds::between(5, 60))];
+    assert_eq!(
+        of(&locked, 10),
+        [
+            (Cause::Service, 5, Some(10)),
+            (Cause::Dispatch, 0, Some(50))
+        ]
+    );
+    assert_eq!(of(&[], 10), []);
+}
