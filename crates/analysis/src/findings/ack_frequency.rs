@@ -40,7 +40,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.8, 0.8],
-    source: include_str!("ack_frequency.rs"),
+    page: page!("ack_frequency.rs"),
     check,
 };
 

@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.9, 0.9],
-    source: include_str!("arp_storm.rs"),
+    page: page!("arp_storm.rs"),
     check,
 };
 

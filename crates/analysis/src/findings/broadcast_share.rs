@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.8, 0.8],
-    source: include_str!("broadcast_share.rs"),
+    page: page!("broadcast_share.rs"),
     check,
 };
 

@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Undetermined),
     of: Of::Network,
     sure: [0.95, 0.95],
-    source: include_str!("capture_incomplete.rs"),
+    page: page!("capture_incomplete.rs"),
     check,
 };
 

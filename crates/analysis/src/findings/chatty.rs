@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Calls,
     sure: [0.8, 0.6],
-    source: include_str!("chatty.rs"),
+    page: page!("chatty.rs"),
     check,
 };
 

@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.75, 0.75],
-    source: include_str!("checksum_errors.rs"),
+    page: page!("checksum_errors.rs"),
     check,
 };
 

@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Application,
     sure: [0.9, 0.9],
-    source: include_str!("client_concurrency_cap.rs"),
+    page: page!("client_concurrency_cap.rs"),
     check,
 };
 

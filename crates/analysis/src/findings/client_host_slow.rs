@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Application,
     sure: [0.9, 0.9],
-    source: include_str!("client_host_slow.rs"),
+    page: page!("client_host_slow.rs"),
     check,
 };
 

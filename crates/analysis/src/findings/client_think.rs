@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Application,
     sure: [0.9, 0.9],
-    source: include_str!("client_think.rs"),
+    page: page!("client_think.rs"),
     check,
 };
 

@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Server),
     of: Of::Connects,
     sure: [0.9, 0.9],
-    source: include_str!("connection_refused.rs"),
+    page: page!("connection_refused.rs"),
     check,
 };
 

@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Connects,
     sure: [0.95, 0.7],
-    source: include_str!("connection_reset.rs"),
+    page: page!("connection_reset.rs"),
     check,
 };
 

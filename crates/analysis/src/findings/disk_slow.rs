@@ -36,7 +36,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Calls,
     sure: [0.8, 0.7],
-    source: include_str!("disk_slow.rs"),
+    page: page!("disk_slow.rs"),
     check,
 };
 

@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(crate::results::Side::Server),
     of: Of::Calls,
     sure: [0.9, 0.9],
-    source: include_str!("downstream_wait.rs"),
+    page: page!("downstream_wait.rs"),
     check,
 };
 

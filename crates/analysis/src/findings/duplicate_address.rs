@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.85, 0.85],
-    source: include_str!("duplicate_address.rs"),
+    page: page!("duplicate_address.rs"),
     check,
 };
 

@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Network,
     sure: [0.9, 0.9],
-    source: include_str!("duplicate_packets.rs"),
+    page: page!("duplicate_packets.rs"),
     check,
 };
 

@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Calls,
     sure: [0.85, 0.6],
-    source: include_str!("fragments_lost.rs"),
+    page: page!("fragments_lost.rs"),
     check,
 };
 

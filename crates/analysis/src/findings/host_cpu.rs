@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Calls,
     sure: [0.8, 0.7],
-    source: include_str!("host_cpu.rs"),
+    page: page!("host_cpu.rs"),
     check,
 };
 

@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Calls,
     sure: [0.8, 0.7],
-    source: include_str!("host_memory.rs"),
+    page: page!("host_memory.rs"),
     check,
 };
 

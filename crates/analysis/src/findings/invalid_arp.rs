@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.9, 0.9],
-    source: include_str!("invalid_arp.rs"),
+    page: page!("invalid_arp.rs"),
     check,
 };
 

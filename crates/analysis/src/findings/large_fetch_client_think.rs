@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Application,
     sure: [0.8, 0.8],
-    source: include_str!("large_fetch_client_think.rs"),
+    page: page!("large_fetch_client_think.rs"),
     check,
 };
 

@@ -45,7 +45,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Calls,
     sure: [0.5, 0.5],
-    source: include_str!("lock_wait.rs"),
+    page: page!("lock_wait.rs"),
     check,
 };
 

@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Connects,
     sure: [0.9, 0.9],
-    source: include_str!("logon_failures.rs"),
+    page: page!("logon_failures.rs"),
     check,
 };
 

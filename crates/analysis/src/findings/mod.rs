@@ -1,6 +1,18 @@
 //! The findings: one file each, one line each in the list of [`Rule`]s. The file's head is its manual page,
 //! which `slowside explain` prints; its `check` looks at [`Facts`], decides, and says why as [`Text`].
 
+/// The manual page of a finding: the `//!` lines at the head of its file, of which nothing else is kept in the program.
+macro_rules! page {
+    ($file:literal) => {{
+        const SOURCE: &str = include_str!($file);
+        const PAGE: [u8; super::head(SOURCE)] = super::beginning(SOURCE);
+        match std::str::from_utf8(&PAGE) {
+            Ok(page) => page,
+            Err(_) => panic!("it ends with a line"),
+        }
+    }};
+}
+
 mod ack_frequency;
 mod arp_storm;
 mod broadcast_share;
@@ -83,8 +95,8 @@ struct Entry {
     of: Of,
     /// How sure it is with captures of both ends, and with one, where it owns no lines that say so.
     sure: [f64; 2],
-    /// The source of its file, whose `//!` lines are the manual page.
-    source: &'static str,
+    /// Its manual page, as it stands in its file.
+    page: &'static str,
     check: fn(&Facts<'_>) -> Option<Finding>,
 }
 
@@ -102,6 +114,33 @@ pub enum Of {
     Application,
     /// The network's health, or the capture's.
     Network,
+}
+
+/// How many bytes of a source are its first `//!` lines.
+const fn head(source: &str) -> usize {
+    let bytes = source.as_bytes();
+    let mut end = 0;
+    while end + 2 < bytes.len()
+        && bytes[end] == b'/'
+        && bytes[end + 1] == b'/'
+        && bytes[end + 2] == b'!'
+    {
+        while bytes[end] != b'\n' {
+            end += 1;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// So many of its first bytes.
+const fn beginning<const N: usize>(source: &str) -> [u8; N] {
+    let (bytes, mut copy, mut i) = (source.as_bytes(), [0; N], 0);
+    while i < N {
+        copy[i] = bytes[i];
+        i += 1;
+    }
+    copy
 }
 
 macro_rules! rules {
@@ -205,9 +244,8 @@ impl Rule {
     /// The manual page, as text with `#` headings.
     #[must_use]
     pub fn manual(self) -> String {
-        let lines = self.entry().source.lines();
+        let lines = self.entry().page.lines();
         let text: Vec<&str> = lines
-            .take_while(|l| l.starts_with("//!"))
             .map(|l| l.trim_start_matches("//!").strip_prefix(' ').unwrap_or(""))
             .collect();
         text.join("\n")
@@ -329,7 +367,9 @@ mod tests {
             .collect();
         for file in &files {
             let source = std::fs::read_to_string(file.path()).unwrap();
-            let listed = Rule::ALL.iter().filter(|r| r.entry().source == source);
+            let listed = Rule::ALL
+                .iter()
+                .filter(|r| source.starts_with(r.entry().page));
             assert_eq!(listed.count(), 1, "{}", file.path().display());
         }
         assert_eq!(files.len(), Rule::ALL.len());

@@ -34,7 +34,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Network,
     sure: [0.85, 0.85],
-    source: include_str!("mtu_black_hole.rs"),
+    page: page!("mtu_black_hole.rs"),
     check,
 };
 

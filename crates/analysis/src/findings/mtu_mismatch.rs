@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.9, 0.9],
-    source: include_str!("mtu_mismatch.rs"),
+    page: page!("mtu_mismatch.rs"),
     check,
 };
 

@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Calls,
     sure: [0.8, 0.8],
-    source: include_str!("nagle.rs"),
+    page: page!("nagle.rs"),
     check,
 };
 

@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.9, 0.9],
-    source: include_str!("nagle_delayed_ack.rs"),
+    page: page!("nagle_delayed_ack.rs"),
     check,
 };
 

@@ -39,7 +39,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Bytes,
     sure: [0.85, 0.85],
-    source: include_str!("network_bandwidth.rs"),
+    page: page!("network_bandwidth.rs"),
     check,
 };
 

@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Bytes,
     sure: [0.8, 0.8],
-    source: include_str!("network_bufferbloat.rs"),
+    page: page!("network_bufferbloat.rs"),
     check,
 };
 

@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Calls,
     sure: [0.95, 0.6],
-    source: include_str!("network_delay.rs"),
+    page: page!("network_delay.rs"),
     check,
 };
 

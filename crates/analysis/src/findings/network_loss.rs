@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Calls,
     sure: [0.9, 0.6],
-    source: include_str!("network_loss.rs"),
+    page: page!("network_loss.rs"),
     check,
 };
 

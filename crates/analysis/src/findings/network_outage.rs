@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Calls,
     sure: [0.9, 0.5],
-    source: include_str!("network_outage.rs"),
+    page: page!("network_outage.rs"),
     check,
 };
 

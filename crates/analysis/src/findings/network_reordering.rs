@@ -29,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.85, 0.6],
-    source: include_str!("network_reordering.rs"),
+    page: page!("network_reordering.rs"),
     check,
 };
 

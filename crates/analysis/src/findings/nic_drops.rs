@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Calls,
     sure: [0.8, 0.7],
-    source: include_str!("nic_drops.rs"),
+    page: page!("nic_drops.rs"),
     check,
 };
 

@@ -26,7 +26,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Connects,
     sure: [0.95, 0.95],
-    source: include_str!("plaintext_password.rs"),
+    page: page!("plaintext_password.rs"),
     check,
 };
 

@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.9, 0.9],
-    source: include_str!("receive_window_limited.rs"),
+    page: page!("receive_window_limited.rs"),
     check,
 };
 

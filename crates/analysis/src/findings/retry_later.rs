@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Server),
     of: Of::Retries,
     sure: [0.9, 0.9],
-    source: include_str!("retry_later.rs"),
+    page: page!("retry_later.rs"),
     check,
 };
 

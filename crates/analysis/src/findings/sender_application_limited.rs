@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.8, 0.8],
-    source: include_str!("sender_application_limited.rs"),
+    page: page!("sender_application_limited.rs"),
     check,
 };
 

@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Server),
     of: Of::Calls,
     sure: [0.85, 0.65],
-    source: include_str!("server_concurrency_cap.rs"),
+    page: page!("server_concurrency_cap.rs"),
     check,
 };
 

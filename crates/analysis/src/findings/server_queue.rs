@@ -40,7 +40,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Server),
     of: Of::Calls,
     sure: [0.9, 0.8],
-    source: include_str!("server_queue.rs"),
+    page: page!("server_queue.rs"),
     check,
 };
 

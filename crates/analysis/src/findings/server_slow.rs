@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Server),
     of: Of::Calls,
     sure: [0.95, 0.6],
-    source: include_str!("server_slow.rs"),
+    page: page!("server_slow.rs"),
     check,
 };
 

@@ -30,7 +30,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Server),
     of: Of::Calls,
     sure: [0.9, 0.6],
-    source: include_str!("server_stall.rs"),
+    page: page!("server_stall.rs"),
     check,
 };
 

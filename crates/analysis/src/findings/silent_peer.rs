@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Connects,
     sure: [0.8, 0.8],
-    source: include_str!("silent_peer.rs"),
+    page: page!("silent_peer.rs"),
     check,
 };
 

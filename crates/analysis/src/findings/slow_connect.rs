@@ -43,7 +43,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Connects,
     sure: [0.9, 0.9],
-    source: include_str!("slow_connect.rs"),
+    page: page!("slow_connect.rs"),
     check,
 };
 

@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Calls,
     sure: [0.9, 0.7],
-    source: include_str!("small_fetch.rs"),
+    page: page!("small_fetch.rs"),
     check,
 };
 

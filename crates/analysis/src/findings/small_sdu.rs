@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Calls,
     sure: [0.9, 0.9],
-    source: include_str!("small_sdu.rs"),
+    page: page!("small_sdu.rs"),
     check,
 };
 

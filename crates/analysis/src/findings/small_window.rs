@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.85, 0.85],
-    source: include_str!("small_window.rs"),
+    page: page!("small_window.rs"),
     check,
 };
 

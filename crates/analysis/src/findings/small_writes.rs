@@ -35,7 +35,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Client),
     of: Of::Calls,
     sure: [0.7, 0.7],
-    source: include_str!("small_writes.rs"),
+    page: page!("small_writes.rs"),
     check,
 };
 

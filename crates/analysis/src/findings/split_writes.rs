@@ -33,7 +33,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.8, 0.8],
-    source: include_str!("split_writes.rs"),
+    page: page!("split_writes.rs"),
     check,
 };
 

@@ -36,7 +36,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.8, 0.8],
-    source: include_str!("stp_topology_change.rs"),
+    page: page!("stp_topology_change.rs"),
     check,
 };
 

@@ -36,7 +36,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Network,
     sure: [0.8, 0.8],
-    source: include_str!("undeliverable.rs"),
+    page: page!("undeliverable.rs"),
     check,
 };
 

@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: None,
     of: Of::Bytes,
     sure: [0.9, 0.9],
-    source: include_str!("window_scaling_off.rs"),
+    page: page!("window_scaling_off.rs"),
     check,
 };
 

@@ -32,7 +32,7 @@ pub(super) const ENTRY: Entry = Entry {
     side: Some(Side::Network),
     of: Of::Network,
     sure: [0.5, 0.5],
-    source: include_str!("wrong_vlan.rs"),
+    page: page!("wrong_vlan.rs"),
     check,
 };
 
