@@ -51,16 +51,15 @@ pub(super) const ENTRY: Entry = Entry {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let sure = facts.account.sums.of(Cause::Lock).lo_ns;
-    let found = match facts.is_guilty(sure, facts.server_part()) {
-        true => Finding {
-            title: "Statements wait for locks that other clients hold while they think".into(),
-            side: Side::Client,
-            cost_ns: Some(sure),
-            ..told(facts, sure)?
-        },
-        false => may_be(facts)?,
-    };
-    Some(found)
+    if !facts.is_guilty(sure, facts.server_part()) {
+        return may_be(facts);
+    }
+    Some(Finding {
+        title: "Statements wait for locks that other clients hold while they think".into(),
+        side: Side::Client,
+        cost_ns: Some(sure),
+        ..told(facts, sure, true)?
+    })
 }
 
 /// Where it is not beyond chance, or not much.
@@ -70,14 +69,13 @@ fn may_be(facts: &Facts<'_>) -> Option<Finding> {
     if most.saturating_mul(20) < facts.account.total_ns || most < facts.thresholds.tail_ns {
         return None;
     }
-    told(facts, most)
+    told(facts, most, false)
 }
 
-/// What is said of waits of so long in all.
-fn told(facts: &Facts<'_>, ns: i64) -> Option<Finding> {
+/// What is said of waits of so long in all, which were for locks or may have been.
+fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     let worst = facts.worst.locked;
     let longest = worst.exhibits.first()?.value_ns;
-    let is_sure = facts.account.sums.of(Cause::Lock).lo_ns >= ns;
     Some(Finding {
         title: "Statements may have waited for a lock that another client held while it thought".into(),
         first: worst.first,
@@ -90,7 +88,10 @@ fn told(facts: &Facts<'_>, ns: i64) -> Option<Finding> {
         evidence: evidence::of_calls(
             facts,
             worst,
-            "the request of another session that may have let go, and the answer that came then",
+            match is_sure {
+                true => "the request of another session by which it let go, and the answer that came then",
+                false => "the request of another session that may have let go, and the answer that came then",
+            },
         ),
         why: text!(
             "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait, {ns} in all, {is}.",
