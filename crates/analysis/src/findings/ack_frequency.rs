@@ -102,7 +102,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ("not_awaited", ignored as i64),
         ]),
         why: text!(
-            "{times} times the {delays} acknowledged what had come only after {each} on average, and the {waiter} sent nothing before and more at once after that; {ignored} times it did not wait.",
+            "{times} time{times||s} the {delays} acknowledged what had come only after {each} on average, and the {waiter} sent nothing before and more at once after that; {ignored} times it did not wait.",
             times = waits.count,
             delays = delays,
             each = Value::Duration(each),

@@ -100,7 +100,7 @@ fn in_vain(facts: &Facts<'_>) -> Option<Finding> {
         facts: numbers([("segment_bytes", worst.bytes as i64), ("times", worst.times as i64), ("connections", stuck.len() as i64), ("lasted_ns", lasted_ns)]),
         evidence: evidence::of_stuck(facts, &stuck, "the segment that never arrived, sent again for the first and the last time"),
         why: text!(
-            "A segment of {bytes} was sent again {times} times over {time} and never acknowledged, though the other side was heard.",
+            "A segment of {bytes} was sent again {times} time{times||s} over {time} and never acknowledged, though the other side was heard.",
             bytes = Value::Bytes(worst.bytes),
             times = worst.times,
             time = Value::Duration(lasted(worst)),

@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         cost_ns: Some(cost),
         facts: numbers([("waits", count as i64), ("wait_mean_ns", each)]),
         why: text!(
-            "{times} times a small segment of the {holds} left only after a bare acknowledgement of everything before it, {each} later on average.",
+            "{times} time{times||s} a small segment of the {holds} left only after a bare acknowledgement of everything before it, {each} later on average.",
             times = count,
             holds = holds,
             each = Value::Duration(each),

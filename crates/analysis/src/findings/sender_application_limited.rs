@@ -95,7 +95,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         cost_ns: Some(cost),
         facts: numbers([("pauses", count as i64), ("pause_mean_ns", each)]),
         why: text!(
-            "{times} times the {who} had room to send and did not, for {each} on average.",
+            "{times} time{times||s} the {who} had room to send and did not, for {each} on average.",
             times = count,
             who = who,
             each = Value::Duration(each),

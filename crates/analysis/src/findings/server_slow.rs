@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let share = a.service_ns.saturating_mul(100) / a.total_ns.max(1);
     let measured = a.basis != Basis::Client;
     let why = text!(
-        "Of {calls} calls the server holds each for {mean} on average, {share} of the response time{estimate}.{statement}{locks}",
+        "Of {calls} call{calls||s} the server holds each for {mean} on average, {share} of the response time{estimate}.{statement}{locks}",
         calls = a.calls,
         mean = Value::Duration(mean),
         share = Value::Percent(share),

@@ -89,7 +89,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ]),
         evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
-            "A segment of {bytes} was sent again {times} times over {time}, and {peer} was not heard any more: for the last time {before} before that.{others}",
+            "A segment of {bytes} was sent again {times} time{times||s} over {time}, and {peer} was not heard any more: for the last time {before} before that.{others}",
             bytes = Value::Bytes(worst.bytes),
             times = worst.times,
             time = Value::Duration(worst.lasted_ns()),
