@@ -1,14 +1,23 @@
 """A host that works for its clients with calls of its own: captured next to it, both are to be told apart."""
 
+import contextlib
 import os
+import re
+import subprocess
+import sys
 
-from kit import expect
-from kit.apps import pgbouncer, postgresql
+from kit import expect, truth
+from kit.apps import mariadb, pgbouncer, postgresql
 from kit.apps.pgbouncer import PgBouncer
 from kit.apps.postgresql import PostgreSQL
+from kit.bench import sh
+from kit.build import SOURCES
 from kit.kinds import kind
 
 from kinds.pgsql import BUSY, judged
+
+# The router's address at the server's side, where a name server is.
+RESOLVER = "10.0.9.254"
 
 
 @kind("tier-pooler", "a pooler on a host of its own, and what lies beneath it: the way to the database, or its statements",
@@ -46,3 +55,57 @@ def pooler(case, query_ms, far_ms, near_ms=0.2, sessions=1):
         expectation.runs = [expect.run("at the pooler", "diagnose", ["server.pcap"], **said),
                             expect.run("with its client", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
     return expectation
+
+
+@kind("mysql-names", "a database that asks for the name of each client that connects, of a name server that takes long or never answers", field_case="K39",
+      mild=dict(answers_ms=40), harsh=dict(answers_ms=-1), healthy=dict(answers_ms=0.2),
+      draw=lambda d: dict(answers_ms=d.choice([-1, d.log_uniform(10, 400)]), sessions=d.randint(1, 4)))
+def names(case, answers_ms, sessions=2, rtt_ms=0.4):
+    with case.bench(routed=True) as b:
+        log = f"{b.scratch}/names.csv"
+        server = b.start(b.middle.command(sys.executable, f"{SOURCES}/names.py", RESOLVER, answers_ms, log), stdout=subprocess.PIPE)
+        server.stdout.readline()
+        with _resolves_by(b, RESOLVER):
+            database = mariadb.MariaDB(b, settings=["--skip-name-resolve=0", "--host-cache-size=0"])
+            b.wire(f"both delay_us={rtt_ms * 500:.0f}", at=0)
+            work = [dict(connects="select 1", n=60, secs=9, think_ms=20)] * sessions
+            with b.capture():
+                rows = mariadb.load(b, work)
+        asked = [int(r["took_ns"]) for r in truth.rows(log)]
+        b.truth["names"] = {"asked": len(asked), "answered": sum(t >= 0 for t in asked), "took_ms": truth.summary([t / 1e6 for t in asked if t >= 0])}
+    return looked_up(rows, asked, rtt_ms, at_once=sessions)
+
+
+def looked_up(rows, asked, rtt_ms, at_once):
+    """Expectation of connections that wait for the name of who connects: each is a connect, a logon and a statement."""
+    took = [(r["t_done_ns"] - r["t_issue_ns"]) / 1e6 for r in rows]
+    connects = [t for r, t in zip(rows, took) if r["op"] == "CONNECT"]
+    calls = 3 * len(connects)
+    network = rtt_ms * calls / 1e3
+    seconds = {"client": 0.0, "network": network, "server": sum(took) / 1e3 - network}
+    causes = {"server": ["server-slow", "server-stall", "slow-connect"], "network": ["network-delay", "slow-connect"]}
+    expected = expect.of_calls(seconds, sum(took) / calls, truth.percentile(connects, 99), causes, forbid=["network-loss", "server-concurrency-cap"])
+    # Each session waits for each answer: that never more than so many are outstanding is true, and no fault.
+    expected.forbid = [c for c in expected.forbid if c != "client-concurrency-cap"]
+    # Few connections prove little of what their lookups have to do with them.
+    if expected.side == ["server"] and len(connects) >= 8 * at_once:
+        silent = sum(t < 0 for t in asked)
+        tier = {"tiers[0].below": {"in": [f"{RESOLVER}:53"]}, "tiers[0].own_calls": {"between": [0.7 * len(asked), len(asked)]},
+                "tiers[0].names_unanswered": {"between": [0.7 * silent, silent]}}
+        said = dict(side=["server"], find=["downstream-wait"], first=[rf"names at {re.escape(RESOLVER)}:53"], json=tier)
+        expected.runs = [expect.run("at the server", "diagnose", ["server.pcap"], **said),
+                         expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
+    return expected
+
+
+@contextlib.contextmanager
+def _resolves_by(bench, address):
+    """Whoever asks for a name in this lab asks there, once, and waits for a second at most."""
+    told = f"{bench.scratch}/resolv.conf"
+    with open(told, "w") as file:
+        file.write(f"nameserver {address}\noptions timeout:1 attempts:1\n")
+    sh(["mount", "--bind", told, "/etc/resolv.conf"])
+    try:
+        yield
+    finally:
+        sh(["umount", "/etc/resolv.conf"])

@@ -4,6 +4,7 @@
 The JSON: {"host", "port", "out" (CSV to write), "seed", "sessions": [...]}. A session: "name", "after_s" (when it starts), and
   "steps"   list, repeated "n" times: SQL (a round trip; {i} is the number of the turn, {r} a number from 0 to 9999, {e} draws
             from an exponential distribution with mean 1), "think MS", "pace RATE" (sleeps so that turns come at that rate)
+  "connects" SQL that is asked on a connection of its own, "n" times, "think_ms" between
   "cursor"  SQL that is read through a server's cursor, "prefetch" rows at a time, "n" times; "row_us": the client's work on a row
   "secs"    ends it before n
 The log: session, operation, start and end by this process's clock, rows, error number.
@@ -44,8 +45,10 @@ class Session(threading.Thread):
         try:
             time.sleep(self.told.get("after_s", 0))
             client.mysql_thread_init()
-            self.timed("CONNECT", self.connect)
             self.end = time.monotonic() + self.told.get("secs", 40)
+            if "connects" in self.told:
+                return self.connects()
+            self.timed("CONNECT", self.connect)
             self.cursors() if "cursor" in self.told else self.turns()
             client.mysql_close(self.connection)
         except Exception as reason:
@@ -58,6 +61,15 @@ class Session(threading.Thread):
         ):
             raise RuntimeError(client.mysql_error(self.connection).decode())
         return 0, 0
+
+    def connects(self):
+        for _ in range(self.told["n"]):
+            if time.monotonic() > self.end:
+                return
+            self.timed("CONNECT", self.connect)
+            self.timed(self.told["connects"].split()[0].upper(), lambda: self.query(self.told["connects"].encode()))
+            client.mysql_close(self.connection)
+            time.sleep(self.told.get("think_ms", 0) / 1e3)
 
     def turns(self):
         due = time.monotonic()

@@ -173,6 +173,7 @@ impl Level {
                 self.last_reply = self.last_reply.max(Some(o.time));
                 self.spoke(o.time);
             }
+            _ => {}
         }
     }
 
@@ -331,7 +332,7 @@ impl Concurrency {
             Change::Settled => {
                 self.arrivals.remove(&(o.connection, o.id));
             }
-            Change::Stray | Change::Spoke => {}
+            _ => {}
         }
     }
 

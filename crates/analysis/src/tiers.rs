@@ -10,6 +10,10 @@
 //!
 //! How much of the host's time for its clients lies beneath its own calls is measured; calls that go on while
 //! nobody asks it anything are taken for the background that they are, and their share is not counted.
+//!
+//! Who connects to a server that greets its clients asks something of it, too: the first of its greetings tells that it does.
+//! To look up a name is a call as well, often one that nobody answers. When the host stops waiting for that no packet
+//! says; but a request that was answered waits no more, so of lookups as many are under way as of requests, at most.
 
 mod beneath;
 mod chance;
@@ -41,9 +45,11 @@ pub struct Tier {
     /// The server that its own calls waited for longest, and how many others there are.
     pub below: Endpoint,
     pub others: usize,
-    /// Requests of its clients, and calls of its own.
+    /// Requests of its clients, and calls of its own; of these, names that it looked up, and those nobody answered.
     pub asked: u64,
     pub asks: u64,
+    pub names: u64,
+    pub unanswered: u64,
     /// How long requests of its clients were under way in it, summed.
     pub work_ns: i64,
     /// What of that lies beneath its own calls, at least and at most: where it works on several at a time, one of
@@ -57,6 +63,12 @@ impl Tier {
     #[must_use]
     pub fn is_bounds(&self) -> bool {
         self.most_ns - self.least_ns > self.least_ns / 20
+    }
+
+    /// Whether all that it asks for is names.
+    #[must_use]
+    pub fn looks_up(&self) -> bool {
+        self.asks == self.names
     }
 
     /// Whether it makes about as many calls as it is asked to: it only passes them on, and how many is not its choice.
@@ -93,6 +105,10 @@ pub struct Tiers {
     latest: [Option<(ConnectionId, [usize; 2])>; LATEST],
     /// Which of a pair of hosts asks the other, by their numbers: callbacks go the other way.
     pairs: HashSet<[usize; 2], foldhash::fast::FixedState>,
+    /// Servers that speak first on a connection.
+    greeters: HashSet<Endpoint, foldhash::fast::FixedState>,
+    /// Connections on which nobody has spoken, and whether it is known that their servers are to.
+    silent: HashMap<ConnectionId, (Endpoint, bool), foldhash::fast::FixedState>,
     /// When the capture began.
     began: Option<Time>,
     /// How many connections say of an address that the capture was taken at it, and how many that it was not.
@@ -106,8 +122,12 @@ struct Host {
     /// Requests under way in it, and its own calls.
     serving: u32,
     calling: u32,
+    /// Names that it looks up.
+    looking: u32,
     asked: u64,
     asks: u64,
+    names: u64,
+    told: u64,
     below: Vec<Below>,
     /// How far the sums reach; from the first moment at which it was asked and had asked.
     reached: Option<Time>,
@@ -124,6 +144,7 @@ struct Host {
 /// Calls to one server.
 struct Below {
     server: Endpoint,
+    is_of_names: bool,
     under_way: u32,
     changed: Time,
     ns: i64,
@@ -206,19 +227,61 @@ impl Tiers {
 
     /// Takes a change; in the order of packets.
     pub fn change(&mut self, o: &Outstanding) {
+        let is_name = matches!(o.change, Change::Asked | Change::Told);
         let change = match o.change {
-            Change::Sent => 1,
-            Change::Settled => -1,
+            Change::Sent | Change::Asked => 1,
+            Change::Settled | Change::Told => -1,
+            Change::Opened | Change::Greeted | Change::Ungreeted => match self.greeting(o) {
+                Some(change) => change,
+                None => return,
+            },
             Change::Stray | Change::Spoke => return,
         };
         let Some([client, server]) = self.ends(o) else {
             return;
         };
-        if let Some(host) = self.hosts.get_mut(server) {
+        if let Some(host) = self.hosts.get_mut(server).filter(|_| !is_name) {
             host.serves(o.time, change);
         }
         if let Some(host) = self.hosts.get_mut(client) {
-            host.calls(o.time, o.server, change);
+            host.calls(o.time, o.server, change, is_name);
+        }
+    }
+
+    /// What a connection that was opened, or on which somebody spoke at last, adds to the requests under way.
+    fn greeting(&mut self, o: &Outstanding) -> Option<i32> {
+        if o.change == Change::Opened {
+            let is_full = self.silent.len() >= limits::TIER_CONNECTIONS;
+            let greets = !is_full && self.greeters.contains(&o.server);
+            if !is_full {
+                self.silent.insert(o.connection, (o.server, greets));
+            }
+            return greets.then_some(1);
+        }
+        let (_, was_awaited) = self.silent.remove(&o.connection)?;
+        let is_known = self.greeters.contains(&o.server);
+        if o.change == Change::Greeted && !is_known && self.greeters.len() < limits::TIER_SERVERS {
+            self.greeters.insert(o.server);
+            self.greets(o);
+        }
+        was_awaited.then_some(-1)
+    }
+
+    /// A server is found to greet its clients: others wait for that, and what it asked so far while it seemed idle may
+    /// have been for them.
+    fn greets(&mut self, o: &Outstanding) {
+        let mut waiting = 0;
+        for (server, is_awaited) in self.silent.values_mut() {
+            if *server == o.server && !*is_awaited {
+                *is_awaited = true;
+                waiting += 1;
+            }
+        }
+        let number = self.host(o.server.address, o.time);
+        if let Some(host) = number.and_then(|n| self.hosts.get_mut(n)) {
+            host.reach(o.time);
+            host.spent_ns[0] = [0; 2];
+            (0..waiting).for_each(|_| host.serves(o.time, 1));
         }
     }
 
@@ -302,8 +365,11 @@ impl Host {
             address,
             serving: 0,
             calling: 0,
+            looking: 0,
             asked: 0,
             asks: 0,
+            names: 0,
+            told: 0,
             below: Vec::new(),
             reached: None,
             spent_ns: [[0; 2]; 2],
@@ -321,6 +387,7 @@ impl Host {
         self.serving = self.serving.saturating_add_signed(change);
         self.asked += u64::from(change > 0);
         self.begin(at);
+        self.gives_up(at);
         // The last request before a call begins, and the first answer after one ended.
         let is_asked = change > 0;
         let gap = match is_asked {
@@ -334,12 +401,19 @@ impl Host {
     }
 
     /// A call of its own was sent, or answered.
-    fn calls(&mut self, at: Time, server: Endpoint, change: i32) {
+    fn calls(&mut self, at: Time, server: Endpoint, change: i32, is_name: bool) {
         self.reach(at);
-        self.calling = self.calling.saturating_add_signed(change);
-        self.asks += u64::from(change > 0);
+        let under_way = match is_name {
+            true => &mut self.looking,
+            false => &mut self.calling,
+        };
+        *under_way = under_way.saturating_add_signed(change);
+        let begins = change > 0;
+        self.asks += u64::from(begins);
+        self.names += u64::from(begins && is_name);
+        self.told += u64::from(!begins && is_name);
         self.begin(at);
-        match change > 0 {
+        match begins {
             true => {
                 self.chance.add(self.begun, at - self.begun.at, at);
                 self.begun = Gap::new(at);
@@ -348,18 +422,28 @@ impl Host {
         }
         let known = self.below.iter_mut().find(|b| b.server == server);
         if let Some(below) = known {
-            let ns = (at - below.changed).max(0);
-            let ns = ns.saturating_mul(i64::from(below.under_way));
-            below.ns = below.ns.saturating_add(ns);
-            below.changed = below.changed.max(at);
+            below.reach(at);
             below.under_way = below.under_way.saturating_add_signed(change);
         } else if self.below.len() < limits::TIER_SERVERS {
             self.below.push(Below {
                 server,
-                under_way: u32::from(change > 0),
+                is_of_names: is_name,
+                under_way: u32::from(begins),
                 changed: at,
                 ns: 0,
             });
+        }
+    }
+
+    /// Of more lookups than requests nobody waits for the rest any longer.
+    fn gives_up(&mut self, at: Time) {
+        if self.looking <= self.serving {
+            return;
+        }
+        self.looking = self.serving;
+        for below in self.below.iter_mut().filter(|b| b.is_of_names) {
+            below.reach(at);
+            below.under_way = below.under_way.min(self.serving);
         }
     }
 
@@ -383,12 +467,13 @@ impl Host {
         };
         let ns = (at - before).max(0);
         self.reached = self.reached.max(Some(at));
-        let [serves, calls] = [self.serving, self.calling].map(|n| usize::from(n > 0));
+        let is_waiting = self.calling > 0 || self.looking > 0;
+        let [serves, calls] = [self.serving > 0, is_waiting].map(usize::from);
         let spent_ns = &mut self.spent_ns[serves][calls];
         *spent_ns = spent_ns.saturating_add(ns);
         let work_ns = ns.saturating_mul(i64::from(self.serving));
         self.work_ns = self.work_ns.saturating_add(work_ns);
-        if self.calling > 0 {
+        if is_waiting {
             self.beneath_ns = self.beneath_ns.saturating_add(work_ns);
         }
     }
@@ -413,10 +498,21 @@ impl Host {
             others: self.below.len() - 1,
             asked: self.asked,
             asks: self.asks,
+            names: self.names,
+            unanswered: self.names.saturating_sub(self.told),
             work_ns: self.work_ns,
             least_ns: within_ns.saturating_sub(anyway_ns).max(0),
             most_ns: self.beneath_ns,
         })
+    }
+}
+
+impl Below {
+    fn reach(&mut self, at: Time) {
+        let ns = (at - self.changed).max(0);
+        let ns = ns.saturating_mul(i64::from(self.under_way));
+        self.ns = self.ns.saturating_add(ns);
+        self.changed = self.changed.max(at);
     }
 }
 

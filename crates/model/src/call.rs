@@ -449,6 +449,15 @@ pub struct Outstanding {
     pub change: Change,
 }
 
+impl Outstanding {
+    /// Whether it is of a call that counts: not of a name that is looked up, or of a greeting.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        use Change::{Asked, Greeted, Opened, Told, Ungreeted};
+        !matches!(self.change, Asked | Told | Opened | Greeted | Ungreeted)
+    }
+}
+
 /// How the number of outstanding calls changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Change {
@@ -460,4 +469,14 @@ pub enum Change {
     Stray,
     /// Nothing changes in the count, but the server sent something whose header the capture hides.
     Spoke,
+    /// A name was asked for, or an address. Nobody limits how many are: they do not count.
+    Asked,
+    /// The answer to that came.
+    Told,
+    /// A connection is open, on which nobody has said anything yet.
+    Opened,
+    /// The server was the first to say something on it.
+    Greeted,
+    /// The client was, or it ended as it was.
+    Ungreeted,
 }

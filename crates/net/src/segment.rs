@@ -146,7 +146,7 @@ pub trait Handler {
 
     /// The client's packet that completes the handshake of a TCP connection: before it, nobody can
     /// have sent anything.
-    fn opened(&mut self, _c: &Connection, _s: &mut Self::State, _at: Mark) {}
+    fn opened(&mut self, _c: &Connection, _s: &mut Self::State, _at: Mark, _order: u64) {}
 
     /// The next bytes of a TCP direction, in stream order, each byte once.
     fn data(&mut self, c: &Connection, s: &mut Self::State, d: Direction, chunk: &Chunk<'_>);

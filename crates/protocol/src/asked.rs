@@ -6,7 +6,8 @@
 //! capture to one thread. A protocol only reads a [`Message`] from bytes.
 //!
 //! The same question sent again, before an answer came, is one call from its first sending. Questions
-//! are not counted as outstanding: nobody limits them.
+//! are not counted as outstanding, as nobody limits them; that they are asked and answered is said all the same,
+//! for whoever asks may do so for somebody else's request.
 
 use crate::session::{
     Both, ConnectionInfo, Context, Hole, Kept, More, Session as SessionTrait, Span, Step,
@@ -15,8 +16,8 @@ use arrayvec::ArrayVec;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{
-    Call, Close, Detail, Direction, Endpoint, Field, Name, Outcome, Protocol, Reason, Time, Where,
-    limits,
+    Call, Change, Close, Detail, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol,
+    Reason, Time, Where, limits,
 };
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -86,6 +87,20 @@ struct Waiting {
     span: Span,
     retransmits: u32,
     outstanding: u32,
+}
+
+impl Waiting {
+    fn change(&self, order: u64, id: u32, time: Time, change: Change) -> Outstanding {
+        Outstanding {
+            order,
+            time,
+            connection: self.connection.id,
+            client: self.from,
+            server: self.to,
+            id,
+            change,
+        }
+    }
 }
 
 /// The questions of one thread that wait for an answer.
@@ -197,6 +212,8 @@ impl Session {
             asked_before.retransmits += 1;
             return;
         }
+        let change = new.change(cx.order, key.1, new.span.first.time, Change::Asked);
+        cx.output.change(|| change);
         of_key.push(new);
         self.told.retain(|t| *t != (key.1, key.2));
         // One that another conversation was told the answer of may stand here still.
@@ -290,6 +307,12 @@ fn report(
     answer: Option<&Answer>,
     outcome: Outcome,
 ) {
+    // When somebody who is not answered stops waiting no packet says.
+    if let Some(answer) = answer {
+        let at = answer.span.last.time;
+        cx.output
+            .change(|| waiting.change(cx.order, id, at, Change::Told));
+    }
     if cx.output.counts(outcome) {
         return;
     }

@@ -128,7 +128,7 @@ pub(crate) fn weight(o: &Outstanding) -> i64 {
     match o.change {
         Change::Sent => 1,
         Change::Settled => -1,
-        Change::Stray | Change::Spoke => 0,
+        _ => 0,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::page::Tone;
 use crate::text::{counted, wrap};
 use analysis::results::{Diagnosis, TierResult};
 use analysis::tiers::Beneath;
-use model::format_duration;
+use model::{format_duration, grouped};
 use serde_json::{Value, json};
 
 pub(crate) const TITLE: &str = "Beneath the server";
@@ -48,12 +48,20 @@ pub(crate) fn said(result: &TierResult) -> Vec<String> {
         0 => String::new(),
         n => format!(" and {}", counted(n as u64, "other server")),
     };
+    let (what, of, at) = match t.looks_up() {
+        true => ("names are looked up", "lookup", "at"),
+        false => ("calls of its own are under way", "call", "to"),
+    };
+    let unanswered = match t.unanswered {
+        0 => String::new(),
+        n => format!(", {} without an answer", grouped(n)),
+    };
     let measured = format!(
-        "{} works on each of {} for {}; for {between} of it, calls of its own are under way, {} to {}{others}.",
+        "{} works on each of {} for {}; for {between} of it, {what}, {} {at} {}{others}{unanswered}.",
         t.host,
         counted(t.asked, "request"),
         each(t.work_ns),
-        counted(t.asks, "call"),
+        counted(t.asks, of),
         t.below,
     );
     let below = result
@@ -72,6 +80,8 @@ pub(crate) fn value(result: &TierResult) -> Value {
         "others": t.others,
         "requests": t.asked,
         "own_calls": t.asks,
+        "names": t.names,
+        "names_unanswered": t.unanswered,
         "work_ns": t.work_ns,
         "least_ns": t.least_ns,
         "most_ns": t.most_ns,

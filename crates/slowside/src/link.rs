@@ -106,6 +106,8 @@ pub(crate) struct OpenConnection {
     handshakes: Option<Handshakes>,
     /// When it was last told that the server sends.
     spoke: Time,
+    /// It was opened, and nobody has said anything yet.
+    is_silent: bool,
     /// Of its first call.
     protocol: Option<Protocol>,
     /// What its time had gone to when that was last told, where stretches are.
@@ -254,6 +256,19 @@ impl Link {
         std::mem::swap(&mut into.connections, &mut self.connections);
     }
 
+    /// What changes on a connection, but for its calls.
+    fn change(&mut self, c: &Connection, order: u64, time: Time, change: Change) {
+        self.output.change(|| Outstanding {
+            order,
+            time,
+            connection: c.id,
+            client: c.client,
+            server: c.server,
+            id: 0,
+            change,
+        });
+    }
+
     fn with<R>(
         &mut self,
         c: &Connection,
@@ -290,6 +305,7 @@ impl Handler for Link {
             conversation: Conversation::default(),
             handshakes: self.handshakes.then(Handshakes::default),
             spoke: Time::MIN,
+            is_silent: false,
             protocol: None,
             spent: None,
         }
@@ -299,22 +315,23 @@ impl Handler for Link {
         s.conversation.prefetch(near);
     }
 
-    fn opened(&mut self, _c: &Connection, s: &mut OpenConnection, at: Mark) {
+    fn opened(&mut self, c: &Connection, s: &mut OpenConnection, at: Mark, order: u64) {
         s.conversation.opened(at);
+        s.is_silent = true;
+        self.change(c, order, at.time, Change::Opened);
     }
 
     fn data(&mut self, c: &Connection, s: &mut OpenConnection, d: Direction, chunk: &Chunk<'_>) {
         if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
             s.spoke = chunk.mark.time;
-            self.output.change(|| Outstanding {
-                order: chunk.order,
-                time: chunk.mark.time,
-                connection: c.id,
-                client: c.client,
-                server: c.server,
-                id: 0,
-                change: Change::Spoke,
-            });
+            self.change(c, chunk.order, chunk.mark.time, Change::Spoke);
+        }
+        if std::mem::take(&mut s.is_silent) {
+            let change = match d {
+                Direction::ToClient => Change::Greeted,
+                Direction::ToServer => Change::Ungreeted,
+            };
+            self.change(c, chunk.order, chunk.mark.time, change);
         }
         if let Some(handshakes) = &mut s.handshakes {
             let between = (c.id, c.client, c.server);
@@ -458,6 +475,7 @@ impl Handler for Link {
             mut conversation,
             handshakes,
             protocol,
+            is_silent,
             ..
         } = s;
         let is_known = conversation.is_known();
@@ -468,6 +486,9 @@ impl Handler for Link {
             ..summary
         };
         let why = summary.close;
+        if is_silent {
+            self.change(c, order, now, Change::Ungreeted);
+        }
         if let Some(mut handshakes) = handshakes {
             let between = (c.id, c.client, c.server);
             self.output

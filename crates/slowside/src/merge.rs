@@ -69,7 +69,13 @@ impl Answers {
         self.merge(|r| &r.calls, call_key)
     }
 
+    /// Changes in the number of outstanding calls.
     pub(crate) fn outstanding(&self) -> impl Iterator<Item = &Outstanding> {
+        self.changes().filter(|o| o.counts())
+    }
+
+    /// The same, and names that are looked up.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = &Outstanding> {
         self.merge(|r| &r.outstanding, outstanding_key)
     }
 

@@ -67,7 +67,7 @@ impl Collector {
         match change.change {
             Change::Sent => calls.now += 1,
             Change::Settled => calls.now = calls.now.saturating_sub(1),
-            Change::Stray | Change::Spoke => {}
+            _ => {}
         }
         calls.most = calls.most.max(calls.now);
         over.map_or(Ok(()), |calls| {

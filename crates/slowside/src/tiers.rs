@@ -70,7 +70,9 @@ impl ReadOptions<'_> {
             ..self.config.clone()
         };
         whole.diagnosis.tiers.clone_from(tiers);
-        for tier in whole.diagnosis.tiers.iter_mut().take(JUDGED) {
+        // Who looks names up waits for an answer or for none: there is nothing to judge.
+        let judged = whole.diagnosis.tiers.iter_mut();
+        for tier in judged.filter(|t| !t.tier.looks_up()).take(JUDGED) {
             let own_calls = Only {
                 hosts: addresses(tier),
                 are_theirs: true,

@@ -54,7 +54,7 @@ impl LevelSeries {
                 self.pass(o.time);
                 self.outstanding = self.outstanding.saturating_sub(1);
             }
-            Change::Stray | Change::Spoke => return,
+            _ => return,
         }
         let now = self.changed.unwrap_or(o.time);
         let outstanding = self.outstanding;

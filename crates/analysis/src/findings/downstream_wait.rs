@@ -1,8 +1,8 @@
 //! # What it says
 //! The server is slow while it waits for a server of its own: a database for the
 //! storage that its files lie on, a pooler for the database, an application's
-//! server for both. Its own calls are under way for most of the time for which it
-//! holds those of its clients.
+//! server for both, any of them for the name of who connects. Its own calls are
+//! under way for most of the time for which it holds those of its clients.
 //!
 //! # Why it costs time
 //! What a call needs of the server below it, it waits for. To make the server
@@ -15,12 +15,15 @@
 //! asked, and end as it answers. How much of its time lies
 //! beneath them is measured; what goes on as well while nobody asks it anything is
 //! not counted. Where it works on several calls at a time, at least one of them
-//! waits and at most all do. That it could not have worked meanwhile no packet
-//! says: who reads ahead does. It has no cost of its own: server-slow has it.
+//! waits and at most all do. A name that nobody answers for is waited for until
+//! the request is answered, at most: when the server gives up no packet says. That
+//! it could not have worked meanwhile no packet says either: who reads ahead does.
+//! It has no cost of its own: server-slow has it.
 //!
 //! # What to check next
 //! The diagnosis of the calls beneath, and a capture at the server below. Whether
-//! they are needed: caches, fewer and larger reads, fewer statements.
+//! they are needed: caches, fewer and larger reads, fewer statements; the name of
+//! a client hardly ever is (skip_name_resolve, log_hostname, UseDNS).
 //!
 //! # When it is wrong
 //! When the server reads ahead, or writes behind, while it works: its own calls
@@ -71,28 +74,72 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "request and reply of the longest waits, between which its own calls lie",
         ),
         why: text!(
-            "Of {work} for which {host} works on a request of its {asked,} on average, calls of its own are under way for {between}: {asks,} to {below}{others}. They come as it is asked and end as it answers.",
+            "Of {work} for which {host} works on a request of its {asked,} on average, {what} for {between}: {asks,} {at} {below}{others}{unanswered}. They come as it is asked and end as it answers.",
             work = each(tier.work_ns),
             host = tier.host,
             asked = tier.asked,
+            what = match tier.looks_up() {
+                true => text!("names are looked up"),
+                false => text!("calls of its own are under way"),
+            },
             between = between,
             asks = tier.asks,
+            at = Text::from(match tier.looks_up() {
+                true => "at",
+                false => "to",
+            }),
             below = tier.below,
             others = match tier.others {
                 0 => Text::default(),
                 n => text!(" and {n} other server{n||s}", n = n),
             },
+            unanswered = match tier.unanswered {
+                0 => Text::default(),
+                n => text!(", of which {n,} {n|has|have} no answer", n = n),
+            },
         ),
-        remedy: vec![
-            text!(
-                "look at what {below} and the way to it take: calls to it are diagnosed apart here (--where 'server = {address}' has them alone), and a capture at it tells more",
-                below = tier.below,
-                address = tier.below.address,
-            ),
-            "ask it less: caches, fewer and larger reads, fewer statements".into(),
-        ],
+        remedy: remedy(tier),
         ..Rule::DownstreamWait.finding()
     })
+}
+
+fn remedy(tier: &Tier) -> Vec<Text> {
+    if tier.looks_up() {
+        return vec![
+            text!(
+                "see which names, and what becomes of each: slowside calls --where 'server = {address}'",
+                address = tier.below.address,
+            ),
+            "let the server ask a name server that answers, or none: names of its clients in its own hosts file, or no lookup at all (skip_name_resolve in MySQL, log_hostname = off in PostgreSQL, UseDNS no in sshd)".into(),
+        ];
+    }
+    vec![
+        text!(
+            "look at what {below} and the way to it take: calls to it are diagnosed apart here (--where 'server = {address}' has them alone), and a capture at it tells more",
+            below = tier.below,
+            address = tier.below.address,
+        ),
+        "ask it less: caches, fewer and larger reads, fewer statements".into(),
+    ]
+}
+
+/// What goes on while it works for its clients.
+pub(crate) fn meanwhile(tier: &Tier) -> Text {
+    if !tier.looks_up() {
+        return text!(
+            "calls of its own to {below} are under way",
+            below = tier.below
+        );
+    }
+    text!(
+        "it looks up names at {below}{in_vain}",
+        below = tier.below,
+        in_vain = match tier.unanswered {
+            0 => Text::default(),
+            n if n == tier.names => text!(", which answers none"),
+            n => text!(", which answers all but {n,}", n = n),
+        }
+    )
 }
 
 /// The server that is judged, where its own calls take it a quarter of the time of all calls for certain.
@@ -137,15 +184,25 @@ mod tests {
             });
         }
         f.tiers[1] = vec![Tier {
+            least_ns,
+            most_ns,
+            ..tier_of(8 * CALLS)
+        }];
+    }
+
+    fn tier_of(asks: u64) -> Tier {
+        Tier {
             host: end(2, 0).address,
             below: end(3, 111),
             others: 1,
             asked: CALLS,
-            asks: 8 * CALLS,
+            asks,
+            names: 0,
+            unanswered: 0,
             work_ns: TOTAL_NS / 2,
-            least_ns,
-            most_ns,
-        }];
+            least_ns: 0,
+            most_ns: 0,
+        }
     }
 
     #[test]
@@ -159,6 +216,42 @@ mod tests {
         assert_eq!(
             f.why.to_string(),
             "Of 50.0 ms for which 10.0.0.2 works on a request of its 100 on average, calls of its own are under way for 40.0 ms to 50.0 ms: 800 to 10.0.0.3:111 and 1 other server. They come as it is asked and end as it answers."
+        );
+    }
+
+    #[test]
+    fn names_are_said_to_be_names_and_how_many_nobody_answers_for() {
+        let names = |unanswered| {
+            let f = found(Rule::DownstreamWait, |f| {
+                beneath(f, TOTAL_NS / 2, TOTAL_NS / 2);
+                let tier = &mut f.tiers[1][0];
+                (tier.names, tier.unanswered, tier.others) = (tier.asks, unanswered, 0);
+            });
+            f.unwrap()
+        };
+        assert_eq!(
+            names(7).why.to_string(),
+            "Of 50.0 ms for which 10.0.0.2 works on a request of its 100 on average, names are looked up for 50.0 ms: 800 at 10.0.0.3:111, of which 7 have no answer. They come as it is asked and end as it answers."
+        );
+        let remedy: Vec<String> = names(0).remedy.iter().map(Text::to_string).collect();
+        assert!(remedy[1].contains("skip_name_resolve"), "{remedy:?}");
+        let said = |names, unanswered| {
+            let tier = Tier {
+                names,
+                unanswered,
+                ..tier_of(8)
+            };
+            meanwhile(&tier).to_string()
+        };
+        assert_eq!(said(0, 0), "calls of its own to 10.0.0.3:111 are under way");
+        assert_eq!(said(8, 0), "it looks up names at 10.0.0.3:111");
+        assert_eq!(
+            said(8, 3),
+            "it looks up names at 10.0.0.3:111, which answers all but 3"
+        );
+        assert_eq!(
+            said(8, 8),
+            "it looks up names at 10.0.0.3:111, which answers none"
         );
     }
 

@@ -74,7 +74,7 @@ mod window_scaling_off;
 mod wrong_vlan;
 
 pub(crate) use client_concurrency_cap::client_cap;
-pub(crate) use downstream_wait::tier;
+pub(crate) use downstream_wait::{meanwhile, tier};
 pub use owned::Owners;
 pub(crate) use slow_connect::waited_in_vain_ns;
 pub use wrong_vlan::hint_text;

@@ -213,7 +213,7 @@ impl Connections {
                 c.outstanding = c.outstanding.saturating_sub(1);
                 c.since = change.time;
             }
-            Change::Stray | Change::Spoke => c.since = change.time,
+            _ => c.since = change.time,
         }
         let left = (c.outstanding, c.since);
         let slot = slot(&mut c.slots, index, || Slot::new(id));

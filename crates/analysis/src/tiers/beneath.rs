@@ -2,7 +2,8 @@
 //!
 //! While the host worked on one request alone, what it asked is the least of what that may have waited for; what it asked
 //! while the request was there at all is the most. When a call was over is told late where the snap length cuts its answer:
-//! so they are held against each other when the capture is over, by their own times.
+//! so they are held against each other when the capture is over, by their own times. A name that nobody answers for is
+//! perhaps waited for until what was asked meanwhile is answered.
 
 use super::spans::{Span, Spans};
 use super::{asks, first_of};
@@ -51,6 +52,8 @@ struct Host {
     /// When it waited for calls of its own: for certain, and perhaps.
     surely: Vec<Span>,
     perhaps: Vec<Span>,
+    /// When it asked for names that nobody answered for.
+    in_vain: Vec<i64>,
 }
 
 impl Followed {
@@ -68,7 +71,9 @@ impl Followed {
 
     /// Takes a call; who wants to know what lies beneath it gives it a number.
     pub fn call(&mut self, call: &Call, number: Option<u64>) {
-        let Some((from, surely, perhaps)) = under_way(call).filter(|_| asks(call.protocol)) else {
+        let is_name = call.protocol.is_lookup();
+        let is_taken = is_name || asks(call.protocol);
+        let Some((from, surely, perhaps)) = under_way(call).filter(|_| is_taken) else {
             return;
         };
         let [client, server] = [call.client, call.server].map(|e| first_of(&self.own, e.address));
@@ -81,11 +86,14 @@ impl Followed {
             return;
         };
         self.room = room;
-        if let Some(host) = self.hosts.get_mut(&server) {
+        if let Some(host) = self.hosts.get_mut(&server).filter(|_| !is_name) {
             let number = number.filter(|_| call.response_time_ns().is_some());
             host.asked.push(((from, perhaps), number));
         }
         if let Some(host) = self.hosts.get_mut(&client) {
+            if is_name && call.response_last.is_none() {
+                return host.in_vain.push(from);
+            }
             host.surely.push((from, surely));
             if surely < perhaps {
                 host.perhaps.push((surely, perhaps));
@@ -105,7 +113,8 @@ impl Followed {
     /// What lies beneath each call that has a number.
     pub fn told(self, mut each: impl FnMut(u64, Beneath)) {
         let until = self.until;
-        for host in self.hosts.into_values() {
+        for mut host in self.hosts.into_values() {
+            host.wait_in_vain();
             let alone = Spans::one(host.asked.iter().map(|(span, _)| *span));
             let surely = Spans::any(host.surely);
             let least = alone.and(&surely);
@@ -123,6 +132,28 @@ impl Followed {
                     hi_ns: most.within(*span),
                 };
                 each(*number, beneath);
+            }
+        }
+    }
+}
+
+impl Host {
+    /// Names that nobody answered for are waited for, perhaps, until the last of the requests is answered on which it
+    /// worked when it asked.
+    fn wait_in_vain(&mut self) {
+        if self.in_vain.is_empty() {
+            return;
+        }
+        let mut asked: Vec<Span> = self.asked.iter().map(|(span, _)| *span).collect();
+        asked.sort_unstable();
+        self.in_vain.sort_unstable();
+        let (mut asked, mut until) = (asked.into_iter().peekable(), i64::MIN);
+        for from in self.in_vain.drain(..) {
+            while let Some((_, to)) = asked.next_if(|(begun, _)| *begun <= from) {
+                until = until.max(to);
+            }
+            if until > from {
+                self.perhaps.push((from, until));
             }
         }
     }

@@ -12,13 +12,17 @@ struct Asked(Vec<(Time, Outstanding)>);
 
 impl Asked {
     /// Host `client` asks host `server` from `from` to `to`, in milliseconds.
-    fn add(&mut self, [client, server]: [u8; 2], from: i64, to: i64) {
+    fn add(&mut self, hosts: [u8; 2], from: i64, to: i64) {
+        self.changes(hosts, [(from, Change::Sent), (to, Change::Settled)]);
+    }
+
+    fn changes<const N: usize>(&mut self, [client, server]: [u8; 2], told: [(i64, Change); N]) {
         let end = |host, port| Endpoint {
             address: [10, 0, 0, host].into(),
             port,
         };
         let id = self.0.len() as u32;
-        for (at, change) in [(from, Change::Sent), (to, Change::Settled)] {
+        for (at, change) in told {
             let time = Time(at * MS);
             let o = Outstanding {
                 order: 0,
@@ -35,8 +39,9 @@ impl Asked {
 
     /// In the order of time: what ends at a moment ends before what begins then.
     fn sort(&mut self) {
+        use Change::{Asked, Opened, Sent};
         self.0
-            .sort_by_key(|(at, o)| (*at, o.change == Change::Sent));
+            .sort_by_key(|(at, o)| (*at, matches!(o.change, Sent | Asked | Opened)));
     }
 
     fn told(mut self) -> Vec<Tier> {
@@ -150,6 +155,82 @@ fn callbacks_are_no_calls_of_a_server_s_own() {
     assert!(asked.told().is_empty());
 }
 
+#[test]
+fn a_server_may_wait_for_names() {
+    let mut asked = Asked::default();
+    for i in 0..40 {
+        let at = 20 + i * 100;
+        asked.add([1, 2], at, at + 50);
+        asked.changes([2, 3], [(at + 1, Change::Asked), (at + 49, Change::Told)]);
+    }
+    let told = asked.told();
+    let tier = told.first().expect("it looks names up");
+    assert!(tier.looks_up());
+    assert_eq!((tier.asked, tier.asks, tier.names), (40, 40, 40));
+    assert_eq!(tier.unanswered, 0);
+    let beneath = 40 * 48 * MS;
+    assert_eq!((tier.least_ns, tier.most_ns), (beneath, beneath));
+}
+
+/// Of two requests at a time each has a name looked up that nobody answers for.
+#[test]
+fn nobody_waits_for_a_name_when_all_is_answered() {
+    let mut asked = Asked::default();
+    for i in 0..40 {
+        let at = 20 + i * 100;
+        for host in [1, 4] {
+            asked.add([host, 2], at, at + 50);
+        }
+        asked.changes([2, 3], [(at + 1, Change::Asked)]);
+        asked.changes([2, 3], [(at + 1, Change::Asked)]);
+    }
+    let told = asked.told();
+    let tier = told.first().expect("it looks names up");
+    assert_eq!((tier.names, tier.unanswered), (80, 80));
+    let beneath = 40 * 49 * MS;
+    assert_eq!((tier.least_ns, tier.most_ns), (beneath, 2 * beneath));
+}
+
+/// Connections of 100 ms, whose server looks a name up before it speaks.
+fn greeted(n: i64, first: Change) -> Asked {
+    let mut asked = Asked::default();
+    for i in 0..n {
+        let at = 20 + i * 150;
+        asked.changes([1, 2], [(at, Change::Opened), (at + 100, first)]);
+        asked.changes([2, 3], [(at + 1, Change::Asked), (at + 99, Change::Told)]);
+        asked.add([1, 2], at + 101, at + 102);
+        // Each is a connection of its own.
+        let so_far = asked.0.len();
+        for (_, o) in asked
+            .0
+            .iter_mut()
+            .skip(so_far - 6)
+            .filter(|(_, o)| o.server.port == 2_049)
+        {
+            o.connection = ConnectionId(
+                1 << 20 | i as u64 * 4 | u64::from(o.client.address == IpAddr::from(HOST)),
+            );
+        }
+    }
+    asked
+}
+
+#[test]
+fn who_connects_asks_for_a_greeting_where_the_server_gives_one() {
+    let told = greeted(40, Change::Greeted).told();
+    let tier = told.first().expect("it looks names up");
+    // That it greets is known from the end of the first on.
+    assert_eq!((tier.asked, tier.asks), (79, 40));
+    assert_eq!(tier.least_ns, 39 * 98 * MS);
+    assert_eq!(tier.work_ns, (39 * 100 + 40) * MS);
+}
+
+#[test]
+fn nobody_waits_for_a_greeting_where_the_client_speaks_first() {
+    let told = greeted(40, Change::Ungreeted).told();
+    assert!(told.iter().all(|t| t.least_ns == 0), "{told:?}");
+}
+
 const HOST: [u8; 4] = [10, 0, 0, 2];
 
 /// Host `client` asks host `server` from `from` to `to`, in milliseconds.
@@ -248,7 +329,30 @@ fn what_may_have_been_answered_is_for_nobody_for_certain() {
 }
 
 #[test]
-fn callbacks_turns_and_lookups_lie_beneath_nothing() {
+fn a_name_nobody_answers_for_is_waited_for_at_most_until_the_request_is_answered() {
+    let lookup = |at, answered| {
+        let mut own = Call {
+            protocol: Protocol::Dns,
+            ..call([2, 3], at, answered)
+        };
+        if answered == at {
+            (own.response_first, own.response_last) = (None, None);
+        }
+        own
+    };
+    let asked = [call([1, 2], 0, 50), call([1, 2], 100, 150)];
+    assert_eq!(
+        beneath(&[&asked[..], &[lookup(10, 40)]].concat()),
+        [exactly(30), exactly(0)]
+    );
+    assert_eq!(
+        beneath(&[&asked[..], &[lookup(10, 10), lookup(60, 60)]].concat()),
+        [between(0, 40), exactly(0)]
+    );
+}
+
+#[test]
+fn callbacks_and_turns_lie_beneath_nothing() {
     let asked = call([1, 2], 0, 50);
     let of = |protocol| Call {
         protocol,
@@ -257,7 +361,6 @@ fn callbacks_turns_and_lookups_lie_beneath_nothing() {
     for own in [
         call([2, 1], 10, 40),
         of(Protocol::Tcp),
-        of(Protocol::Dns),
         of(Protocol::NfsCallback),
     ] {
         assert_eq!(beneath(&[asked.clone(), own]), [exactly(0)]);

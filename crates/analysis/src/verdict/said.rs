@@ -4,7 +4,7 @@ mod nobody;
 
 use super::{Blame, Ground, is_beside_calls};
 use crate::facts::{Basis, Facts};
-use crate::findings::{Of, Rule, tier, waited_in_vain_ns};
+use crate::findings::{Of, Rule, meanwhile, tier, waited_in_vain_ns};
 use crate::results::{Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
 use ledger::{Place, Sum};
@@ -160,9 +160,9 @@ fn accused(
 fn beneath(facts: &Facts<'_>) -> Text {
     tier(facts).map_or_else(Text::default, |t| {
         text!(
-            " For {least} of each, calls of its own to {below} are under way ({code}).",
+            " For {least} of each, {meanwhile} ({code}).",
             least = Value::Duration(t.least_ns / t.asked.max(1) as i64),
-            below = t.below,
+            meanwhile = meanwhile(t),
             code = Rule::DownstreamWait.code(),
         )
     })

@@ -201,7 +201,8 @@ impl Tcp {
             }
             self.opening.syn(s, d, &mut self.streams);
         } else if flags.ack() && self.opening.acknowledged(s, d, stream, peer) {
-            out.handler.opened(out.connection, out.state, s.mark);
+            out.handler
+                .opened(out.connection, out.state, s.mark, s.order);
         }
         let (stream, peer) = both(&mut self.streams, d);
         let packet = self.packets;

@@ -1,8 +1,8 @@
 //! Literal bytes, conversations over UDP and TCP, and random bytes.
 
 use super::message::{self, Kind, Question};
-use crate::kit::{DOWN, Event, UP, datagrams, down, segments, up};
-use model::{Close, Field, Outcome, Protocol, Reason};
+use crate::kit::{DOWN, Event, UP, connection, datagrams, down, seen, segments, up};
+use model::{Change, Close, Field, Outcome, Protocol, Reason, Transport};
 use proptest::prelude::*;
 
 /// `A example.com`, number 0x1234, recursion desired (RFC 1035 section 4).
@@ -62,6 +62,21 @@ fn an_answer_ends_a_question() {
     assert_eq!(call.text.as_deref(), Some("example.com"));
     assert_eq!(call.detail.get(Field::Answers), Some(2));
     assert_eq!(call.response_time_ns(), Some(1_000_000));
+}
+
+/// That a name is asked for is told once, and its answer if one comes; neither counts as outstanding.
+#[test]
+fn what_is_asked_and_told_is_said() {
+    let told = |events: &[Event]| -> Vec<Change> {
+        let seen = seen(&connection(Transport::Udp, 53), events, Close::Expired);
+        assert!(seen.outstanding.iter().all(|o| !o.counts()));
+        seen.outstanding.iter().map(|o| o.change).collect()
+    };
+    let answer = response(0, 1);
+    let answered = [up(&QUERY), up(&QUERY), down(&answer)];
+    assert_eq!(told(&answered), [Change::Asked, Change::Told]);
+    assert_eq!(told(&answered[..2]), [Change::Asked]);
+    assert_eq!(told(&answered[2..]), []);
 }
 
 #[test]

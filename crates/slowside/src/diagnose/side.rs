@@ -74,7 +74,7 @@ pub(super) fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, re
     let mut episodes = records.episodes().filter(not_before).peekable();
     // With a filter, only some calls are looked at: how many are outstanding says nothing of them.
     let all = side.selection.takes_all_calls();
-    for change in records.outstanding().filter(|o| within(o.time)) {
+    for change in records.changes().filter(|o| within(o.time)) {
         diagnoser.change(which, change);
     }
     let mut changes = records
