@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -96,6 +97,40 @@ def looked_up(rows, asked, rtt_ms, at_once):
         expected.runs = [expect.run("at the server", "diagnose", ["server.pcap"], **said),
                          expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
     return expected
+
+
+@kind("pgsql-sync-standby", "a database whose commits wait for a standby far away, or do not", field_case="K40",
+      mild=dict(far_ms=5), harsh=dict(far_ms=40, sessions=4), healthy=dict(far_ms=40, waits=False),
+      draw=lambda d: dict(far_ms=d.log_uniform(0.1, 60), sessions=d.randint(1, 6), waits=d.random() < 0.8, query_ms=d.choice([0, 0, 5])))
+def sync_standby(case, far_ms, sessions=2, near_ms=0.2, waits=True, query_ms=0):
+    turn = [*([f"select pg_sleep({query_ms / 1e3}), {{i}}"] if query_ms else []), "insert into events values ({i})", "think 15"]
+    with case.bench(noise_limits=BUSY, clients=2) as b:
+        database = PostgreSQL(b, setup="set synchronous_commit = local; create table events (n int)",
+                              settings={"synchronous_standby_names": "pg_receivewal" if waits else ""})
+        b.wire(f"both delay_us={near_ms * 1000:.0f}", at=0)
+        b.wire(f"both delay_us={far_ms * 1000:.0f}", at=1)
+        standby = b.clients[1]
+        command = [f"{postgresql.BIN}/pg_receivewal", "-h", b.server.address, "-U", "postgres", "-D", b.scratch, "--no-loop", "--synchronous", "-s", "1"]
+        with b.capture():
+            stream = b.start(standby.command(*b.preload, *command), stderr=subprocess.DEVNULL)
+            rows = postgresql.load(b, [dict(work="script", steps=turn, secs=4, n=150)] * sessions)
+            stream.send_signal(signal.SIGINT)
+        served = database.log()
+    expectation = judged(rows, served, 2 * near_ms, rest="server", turns=False)
+    # As long as the way there and back, of which the log's first part may have gone before.
+    beneath_ns = 2e6 * far_ms * sum(r["op"] == "insert" for r in rows) if waits else 0
+    of_service = sum(r[2] for r in served) * 1e6
+    if beneath_ns > 0.6 * of_service and "server" in expectation.side:
+        tier = {"tiers[0].asks_for": {"in": ["copies"]}, "tiers[0].least_ns": {"between": [0.6 * beneath_ns, of_service]}}
+        said = dict(side=expectation.side, find=["downstream-wait"], first=[rf"standby {re.escape(standby.address)}"], json=tier)
+        expectation.runs = [expect.run("at the server", "diagnose", ["server.pcap"], **said),
+                            expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
+    if not waits:
+        expectation.forbid = [*expectation.forbid, "downstream-wait"]
+        # The standby's own session begins with some eight calls, each of which crosses its way: to the server they are calls.
+        if 8 * 2 * far_ms > 0.5 * len(rows):
+            expectation.alone = [*expectation.alone, "network", "mixed"]
+    return expectation
 
 
 @contextlib.contextmanager

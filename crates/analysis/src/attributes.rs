@@ -6,6 +6,7 @@ use crate::half::number_of;
 use crate::half::{OpTable, statement_of};
 use crate::results::What;
 use crate::sql::SqlResult;
+use crate::ways::{ByHosts, Hosts};
 use concentration::By;
 use hashbrown::{HashMap, HashTable};
 use model::{Call, ConnectionId, Endpoint, Field, Problems, SqlSession, Where, limits};
@@ -19,6 +20,8 @@ struct Attributes {
     op: u16,
     /// The file or, of databases' calls, the statement.
     object: Option<u64>,
+    /// How many calls have these.
+    calls: u64,
 }
 
 /// A connection.
@@ -106,6 +109,9 @@ impl AllAttributes {
             lane.learn(&sql.session);
         }
         if let Some(number) = self.known(call.connection, op, object) {
+            if let Some(known) = self.all.get_mut(number as usize - 1) {
+                known.calls += 1;
+            }
             return number;
         }
         if self.all.len() >= limits::ATTRIBUTES {
@@ -133,7 +139,12 @@ impl AllAttributes {
             lanes.push(lane);
             lanes.len() as u32 - 1
         });
-        self.all.push(Attributes { lane, op, object });
+        self.all.push(Attributes {
+            lane,
+            op,
+            object,
+            calls: 1,
+        });
         let number = self.all.len() as u32;
         let (all, lanes) = (&self.all, &self.lanes);
         let rehash = |number: &u32| match at(all, lanes, u64::from(*number)) {
@@ -154,6 +165,28 @@ impl AllAttributes {
         };
         let found = self.numbers.find(hash(connection, op, object), is_it);
         found.copied()
+    }
+
+    /// Who asked whom in calls with this number.
+    pub(crate) fn hosts(&self, number: u64) -> Option<Hosts> {
+        let (_, lane) = at(&self.all, &self.lanes, number)?;
+        Some((lane.client.address, lane.server.address))
+    }
+
+    /// Between which hosts most calls are.
+    pub(crate) fn busiest(&self) -> Option<Hosts> {
+        let mut calls: ByHosts<u64> = HashMap::default();
+        for number in 1..=self.all.len() as u64 {
+            if let Some((a, lane)) = at(&self.all, &self.lanes, number) {
+                *calls
+                    .entry((lane.client.address, lane.server.address))
+                    .or_default() += a.calls;
+            }
+        }
+        let busiest = calls
+            .into_iter()
+            .max_by_key(|(hosts, calls)| (*calls, *hosts));
+        busiest.map(|(hosts, _)| hosts)
     }
 
     /// Adds what the bound left out.

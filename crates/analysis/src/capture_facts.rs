@@ -12,6 +12,7 @@ use crate::streams::DIRECTIONS;
 use crate::text::{Text, Value, text};
 use crate::think::Think;
 use crate::waits::PerKind;
+use crate::ways::Ways;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
 use ledger::One;
@@ -62,13 +63,8 @@ pub struct TcpFacts {
     pub small_while_unacknowledged: [u64; 2],
     pub late_acks_awaited: [u64; 2],
     pub late_acks_ignored: [u64; 2],
-    /// Sums over connections of the path to each end and back.
-    pub ack_rtt_count: [u64; 2],
-    pub ack_rtt_sum_ns: [i64; 2],
+    /// The fastest acknowledgements, from each end.
     pub ack_rtt_min_ns: [Option<i64>; 2],
-    pub ack_prompt_count: [u64; 2],
-    pub ack_prompt_max_ns: [i64; 2],
-    pub ack_at_once_max_ns: [i64; 2],
     /// SYN to SYN/ACK, and SYN/ACK to ACK: smallest, over connections opened in the capture.
     pub server_half_ns: Option<i64>,
     pub client_half_ns: Option<i64>,
@@ -118,6 +114,7 @@ pub struct CaptureFacts {
     /// How many calls of each are not judged, as nobody asked for them.
     beside: HashMap<ConnectionId, u64, foldhash::fast::FixedState>,
     pub tcp: TcpFacts,
+    pub ways: Ways,
     pub hosts: Hosts,
     pub troubles: Troubles,
     /// By direction of the bytes that waited and by kind.
@@ -187,12 +184,7 @@ impl TcpFacts {
             t.small_while_unacknowledged[i] += d.small_while_unacknowledged;
             t.late_acks_awaited[i] += d.late_acks_awaited;
             t.late_acks_ignored[i] += d.late_acks_ignored;
-            t.ack_rtt_count[i] += d.ack_rtt_count;
-            t.ack_rtt_sum_ns[i] = t.ack_rtt_sum_ns[i].saturating_add(d.ack_rtt_sum_ns);
             t.ack_rtt_min_ns[i] = smaller(t.ack_rtt_min_ns[i], d.ack_rtt_min_ns);
-            t.ack_prompt_count[i] += d.ack_prompt_count;
-            t.ack_prompt_max_ns[i] = t.ack_prompt_max_ns[i].max(d.ack_prompt_max_ns);
-            t.ack_at_once_max_ns[i] = t.ack_at_once_max_ns[i].max(d.ack_at_once_max_ns);
             t.zero_windows[i] += d.zero_windows;
             t.ttl[i] = if d.packets > 0 {
                 t.ttl[i].max(Some(d.ttl_max))
@@ -224,11 +216,8 @@ impl TcpFacts {
 impl CaptureFacts {
     /// The path from here to the clients and back, on average.
     pub(crate) fn path_to_client_ns(&self) -> Option<i64> {
-        let (t, d) = (&self.tcp, Direction::ToClient.index());
-        match t.ack_rtt_count[d] {
-            0 => t.client_half_ns,
-            n => Some((t.ack_rtt_sum_ns[d] / n as i64).max(t.client_half_ns.unwrap_or(0))),
-        }
+        let [_, to_client] = self.ways.near();
+        to_client.usual_ns()
     }
 
     /// From the first call to the last.
@@ -368,6 +357,7 @@ impl CaptureFacts {
 
     pub fn connection(&mut self, c: &ConnectionSummary) {
         self.tcp.add(c);
+        self.ways.add(c);
         self.hosts.add(c.client.address);
         self.hosts.add(c.server.address);
         self.think.closed(c.id);

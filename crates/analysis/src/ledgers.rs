@@ -5,6 +5,7 @@
 //! unloaded, how fast a line is, which trips could have been spared, what the connection's account says of
 //! the time in which a message passed.
 
+use crate::attributes::AllAttributes;
 use crate::capture_facts::CaptureFacts;
 use crate::facts::server_cap;
 use crate::filled::Filled;
@@ -13,12 +14,13 @@ use crate::health::Health;
 use crate::locks::Coincidences;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
-use crate::path::{Acknowledged, Crossed};
+use crate::path::Crossed;
 use crate::results::Vantage;
 use crate::rounds::{Crossing, Habit, Rounds};
 use crate::sql::habits::Habit as SqlHabit;
 use crate::streams::{DIRECTIONS, Streams};
 use crate::vantage::conclude;
+use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
     Both, BothFacts, Cause, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts,
@@ -279,7 +281,8 @@ pub fn half_to_server(server: &CaptureFacts) -> Half {
         min_ns: server.soonest_answer_ns(),
         mean_ns: None,
     };
-    match Acknowledged::of(&server.tcp).half(answered) {
+    let [to_server, _] = server.ways.near();
+    match to_server.half(answered) {
         Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
         _ => Half::Here,
     }
@@ -412,6 +415,26 @@ impl BothWhole<'_> {
     }
 }
 
+/// Of one capture, how far hosts are away that are further than the nearest.
+#[derive(Clone, Copy, Default)]
+pub struct Further<'a> {
+    /// From the capture to the server and back, and to the client and back, by client and server.
+    pub halves: Option<&'a ByHosts<[Half; 2]>>,
+    pub attributes: Option<&'a AllAttributes>,
+}
+
+impl Further<'_> {
+    fn is_empty(&self) -> bool {
+        self.halves.is_none_or(|further| further.is_empty())
+    }
+
+    /// Of a call, by the number of its attributes.
+    fn of(&self, attributes: u64) -> Option<[Half; 2]> {
+        let hosts = self.attributes?.hosts(attributes)?;
+        self.halves?.get(&hosts).copied()
+    }
+}
+
 /// What only the whole of one capture says.
 pub struct OneWhole<'a> {
     pub kept: Kept<One>,
@@ -419,6 +442,8 @@ pub struct OneWhole<'a> {
     pub capture: &'a CaptureFacts,
     /// From the capture to the server and back, and to the client and back.
     pub halves: [Half; 2],
+    /// The same of calls between hosts that are further apart.
+    pub further: Further<'a>,
     /// Whether what a call waits beyond the path is the server's.
     pub waits_tell: bool,
     pub missing: Missing,
@@ -433,10 +458,25 @@ pub struct OneWhole<'a> {
 impl OneWhole<'_> {
     /// What clients waited at least: beyond what was seen the way between them and the capture and back.
     fn waited_ns(&self) -> i64 {
-        let [_, to_client] = self.halves;
-        let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
-        let beyond = to_client.bounds().lo_ns.saturating_mul(calls);
-        self.kept.waited_ns().saturating_add(beyond)
+        let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
+        let beyond_ns = match self.further.is_empty() {
+            true => {
+                let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
+                beyond(self.halves).saturating_mul(calls)
+            }
+            false => {
+                let mut beyond_ns = 0i64;
+                self.kept.each(|call| {
+                    beyond_ns = beyond_ns.saturating_add(beyond(self.halves_of(call)))
+                });
+                beyond_ns
+            }
+        };
+        self.kept.waited_ns().saturating_add(beyond_ns)
+    }
+
+    fn halves_of(&self, call: &One) -> [Half; 2] {
+        self.further.of(call.attributes).unwrap_or(self.halves)
     }
 
     /// Shows each call's ledger, in the order in which they were over.
@@ -450,6 +490,10 @@ impl OneWhole<'_> {
             (call.locked_ns, call.lock_ns) =
                 (self.coincidence).judged(call.work, call.locked_ns, call.lock_ns);
             let call = &*call;
+            if !self.further.is_empty() {
+                let [to_server, to_client] = self.halves_of(call);
+                facts = OneFacts::of(to_server, to_client, self.waits_tell);
+            }
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);
             facts.spared = spared.of(call.connection, call.work);

@@ -58,5 +58,6 @@ pub mod trace_profile;
 pub mod vantage;
 pub mod verdict;
 pub mod waits;
+mod ways;
 pub mod whatif;
 pub mod worst;

@@ -7,8 +7,8 @@
 //! path from above. A call crosses the path too, so that calls which take less than that on average,
 //! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
 
-use crate::capture_facts::TcpFacts;
 use crate::text::{Text, Value, text};
+use crate::ways::Ways;
 use ledger::{Bounds, Half};
 use model::{ConnectionSummary, Direction};
 
@@ -29,12 +29,11 @@ const LONGEST_NS: i64 = 1_000_000_000;
 /// How long the network takes from a client and from a server to what answers each in the other's stead, and back, as far as
 /// captures at both tell.
 #[must_use]
-pub fn ways_to_proxy(client: &TcpFacts, server: &TcpFacts) -> [Bounds; 2] {
-    [Acknowledged::of(client), Acknowledged::by_client(server)].map(|a| {
-        match a.half(Crossed::default()) {
-            Half::Here => Bounds::exactly(0),
-            Half::Away(bounds) => bounds,
-        }
+pub fn ways_to_proxy(client: &Ways, server: &Ways) -> [Bounds; 2] {
+    let [[to_server, _], [_, to_client]] = [client, server].map(Ways::near);
+    [to_server, to_client].map(|a| match a.half(Crossed::default()) {
+        Half::Here => Bounds::exactly(0),
+        Half::Away(bounds) => bounds,
     })
 }
 
@@ -78,30 +77,6 @@ pub struct PathEstimate {
 }
 
 impl Acknowledged {
-    /// Of all connections of a capture at the client.
-    #[must_use]
-    pub fn of(t: &TcpFacts) -> Acknowledged {
-        Acknowledged::by_receiver(t, Direction::ToServer, t.server_half_ns)
-    }
-
-    /// Of all connections of a capture at the server: what its clients acknowledged.
-    #[must_use]
-    pub fn by_client(t: &TcpFacts) -> Acknowledged {
-        Acknowledged::by_receiver(t, Direction::ToClient, t.client_half_ns)
-    }
-
-    fn by_receiver(t: &TcpFacts, d: Direction, half_ns: Option<i64>) -> Acknowledged {
-        Acknowledged {
-            count: t.ack_rtt_count[d.index()],
-            sum_ns: t.ack_rtt_sum_ns[d.index()],
-            min_ns: t.ack_rtt_min_ns[d.index()],
-            half_ns,
-            prompt_count: t.ack_prompt_count[d.index()],
-            prompt_max_ns: t.ack_prompt_max_ns[d.index()],
-            at_once_max_ns: t.ack_at_once_max_ns[d.index()],
-        }
-    }
-
     /// What the half of the path takes of any one call, there and back: at least what the fastest took, less
     /// what its host may have been quicker than with a call, and at most what the slowest did that did not
     /// wait for a timer. Anything at all, where something on the way answers.
@@ -189,22 +164,64 @@ impl Acknowledged {
         })
     }
 
-    /// Takes a connection that is over.
-    pub fn add(&mut self, c: &ConnectionSummary) {
-        let to_server = &c.directions[Direction::ToServer.index()];
-        self.count += to_server.ack_rtt_count;
-        self.sum_ns = self.sum_ns.saturating_add(to_server.ack_rtt_sum_ns);
-        self.prompt_count += to_server.ack_prompt_count;
-        self.prompt_max_ns = self.prompt_max_ns.max(to_server.ack_prompt_max_ns);
+    /// Takes what the end that is sent to in this direction acknowledged of a connection that is over.
+    pub fn add(&mut self, c: &ConnectionSummary, d: Direction) {
+        let sent = &c.directions[d.index()];
         let h = &c.handshake;
+        let (asked, answered) = match d {
+            Direction::ToServer => (h.syn, h.syn_ack),
+            Direction::ToClient => (h.syn_ack, h.ack),
+        };
         let half = match h.syn_retries + h.syn_ack_retries {
-            0 => h.syn.zip(h.syn_ack).map(|(syn, answer)| answer - syn),
+            0 => asked.zip(answered).map(|(asked, answer)| answer - asked),
             _ => None,
         };
-        let half = half.filter(|&ns| ns >= 0);
-        self.half_ns = [self.half_ns, half].into_iter().flatten().min();
-        let fastest = [self.min_ns, to_server.ack_rtt_min_ns];
-        self.min_ns = fastest.into_iter().flatten().min();
+        self.merge(&Acknowledged {
+            count: sent.ack_rtt_count,
+            sum_ns: sent.ack_rtt_sum_ns,
+            min_ns: sent.ack_rtt_min_ns,
+            half_ns: half.filter(|&ns| ns >= 0),
+            prompt_count: sent.ack_prompt_count,
+            prompt_max_ns: sent.ack_prompt_max_ns,
+            at_once_max_ns: sent.ack_at_once_max_ns,
+        });
+    }
+
+    /// Takes what others acknowledged.
+    pub fn merge(&mut self, other: &Acknowledged) {
+        let least = |a: Option<i64>, b: Option<i64>| [a, b].into_iter().flatten().min();
+        *self = Acknowledged {
+            count: self.count + other.count,
+            sum_ns: self.sum_ns.saturating_add(other.sum_ns),
+            min_ns: least(self.min_ns, other.min_ns),
+            half_ns: least(self.half_ns, other.half_ns),
+            prompt_count: self.prompt_count + other.prompt_count,
+            prompt_max_ns: self.prompt_max_ns.max(other.prompt_max_ns),
+            at_once_max_ns: self.at_once_max_ns.max(other.at_once_max_ns),
+        };
+    }
+
+    /// Nothing but a handshake, of which the half took so long.
+    #[cfg(test)]
+    pub(crate) fn of_handshake(half_ns: Option<i64>) -> Acknowledged {
+        Acknowledged {
+            half_ns,
+            ..Acknowledged::default()
+        }
+    }
+
+    /// The mean, or what a handshake took.
+    pub(crate) fn usual_ns(&self) -> Option<i64> {
+        match self.count {
+            0 => self.half_ns,
+            n => Some((self.sum_ns / n as i64).max(self.half_ns.unwrap_or(0))),
+        }
+    }
+
+    /// The fastest of all.
+    #[must_use]
+    pub fn fastest_ns(&self) -> Option<i64> {
+        [self.min_ns, self.half_ns].into_iter().flatten().min()
     }
 
     /// Whether anything is known of the path.

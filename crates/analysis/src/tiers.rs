@@ -11,12 +11,14 @@
 //! How much of the host's time for its clients lies beneath its own calls is measured; calls that go on while
 //! nobody asks it anything are taken for the background that they are, and their share is not counted.
 //!
+//! What a server wrote and a standby has not confirmed is such a call of its own: a commit may wait for that.
 //! Who connects to a server that greets its clients asks something of it, too: the first of its greetings tells that it does.
 //! To look up a name is a call as well, often one that nobody answers. When the host stops waiting for that no packet
 //! says; but a request that was answered waits no more, so of lookups as many are under way as of requests, at most.
 
 mod beneath;
 mod chance;
+mod ends;
 mod spans;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ pub use beneath::{Beneath, Followed};
 use crate::conns;
 use crate::results::Vantage;
 use chance::{Chance, Gap};
+use ends::Ends;
 use hashbrown::{HashMap, HashSet};
 use model::{
     Change, ConnectionId, ConnectionSummary, Endpoint, Outstanding, Protocol, Time, limits,
@@ -38,16 +41,46 @@ const LATEST: usize = 32;
 /// So many connections of an address are asked at which end the capture was taken.
 const VOTES: u32 = 16;
 
+/// What a host asks of a server below it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Asks {
+    Calls,
+    /// To look up names.
+    Names,
+    /// To confirm that it has a copy of what was written.
+    Copies,
+}
+
+impl Asks {
+    /// What goes on meanwhile, what one of these is, and where.
+    #[must_use]
+    pub fn words(self) -> [&'static str; 3] {
+        match self {
+            Asks::Calls => ["calls of its own are under way", "call", "to"],
+            Asks::Names => ["names are looked up", "lookup", "at"],
+            Asks::Copies => [
+                "a standby has not confirmed what was written",
+                "message",
+                "to",
+            ],
+        }
+    }
+}
+
 /// What a host does for its clients, and what it asked of others meanwhile.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tier {
     pub host: IpAddr,
     /// The server that its own calls waited for longest, and how many others there are.
     pub below: Endpoint,
+    /// What it asks of that.
+    pub what: Asks,
     pub others: usize,
-    /// Requests of its clients, and calls of its own; of these, names that it looked up, and those nobody answered.
+    /// Requests of its clients, and calls of its own.
     pub asked: u64,
     pub asks: u64,
+    /// Of its own: those that are calls, names that it looked up, and those of these that nobody answered.
+    pub calls: u64,
     pub names: u64,
     pub unanswered: u64,
     /// How long requests of its clients were under way in it, summed.
@@ -65,16 +98,10 @@ impl Tier {
         self.most_ns - self.least_ns > self.least_ns / 20
     }
 
-    /// Whether all that it asks for is names.
-    #[must_use]
-    pub fn looks_up(&self) -> bool {
-        self.asks == self.names
-    }
-
     /// Whether it makes about as many calls as it is asked to: it only passes them on, and how many is not its choice.
     #[must_use]
     pub fn passes_on(&self) -> bool {
-        self.asks <= self.asked.saturating_add(self.asked / 2)
+        self.calls <= self.asked.saturating_add(self.asked / 2)
     }
 }
 
@@ -126,6 +153,7 @@ struct Host {
     looking: u32,
     asked: u64,
     asks: u64,
+    calls: u64,
     names: u64,
     told: u64,
     below: Vec<Below>,
@@ -139,12 +167,14 @@ struct Host {
     begun: Gap,
     ended: Gap,
     chance: Chance,
+    /// From the same moment on.
+    at_ends: Ends,
 }
 
 /// Calls to one server.
 struct Below {
     server: Endpoint,
-    is_of_names: bool,
+    what: Asks,
     under_way: u32,
     changed: Time,
     ns: i64,
@@ -227,12 +257,15 @@ impl Tiers {
 
     /// Takes a change; in the order of packets.
     pub fn change(&mut self, o: &Outstanding) {
-        let is_name = matches!(o.change, Change::Asked | Change::Told);
-        let change = match o.change {
-            Change::Sent | Change::Asked => 1,
-            Change::Settled | Change::Told => -1,
+        let (change, what) = match o.change {
+            Change::Sent => (1, Asks::Calls),
+            Change::Settled => (-1, Asks::Calls),
+            Change::Asked => (1, Asks::Names),
+            Change::Told => (-1, Asks::Names),
+            Change::Shipped => (1, Asks::Copies),
+            Change::Confirmed => (-1, Asks::Copies),
             Change::Opened | Change::Greeted | Change::Ungreeted => match self.greeting(o) {
-                Some(change) => change,
+                Some(change) => (change, Asks::Calls),
                 None => return,
             },
             Change::Stray | Change::Spoke => return,
@@ -240,11 +273,24 @@ impl Tiers {
         let Some([client, server]) = self.ends(o) else {
             return;
         };
-        if let Some(host) = self.hosts.get_mut(server).filter(|_| !is_name) {
+        // A standby is a client of the server whose log it copies.
+        let (asks, below) = match what {
+            Asks::Calls | Asks::Names => (client, o.server),
+            Asks::Copies => (server, o.client),
+        };
+        if what == Asks::Calls
+            && let Some(host) = self.hosts.get_mut(server)
+        {
             host.serves(o.time, change);
+            if host.reached.is_some() {
+                host.at_ends.serves(o, change > 0);
+            }
         }
-        if let Some(host) = self.hosts.get_mut(client) {
-            host.calls(o.time, o.server, change, is_name);
+        if let Some(host) = self.hosts.get_mut(asks) {
+            host.calls(o.time, below, change, what);
+            if host.reached.is_some() {
+                host.at_ends.calls(o, change > 0);
+            }
         }
     }
 
@@ -368,6 +414,7 @@ impl Host {
             looking: 0,
             asked: 0,
             asks: 0,
+            calls: 0,
             names: 0,
             told: 0,
             below: Vec::new(),
@@ -378,6 +425,7 @@ impl Host {
             begun: Gap::new(began),
             ended: Gap::new(began),
             chance: Chance::default(),
+            at_ends: Ends::default(),
         }
     }
 
@@ -401,8 +449,9 @@ impl Host {
     }
 
     /// A call of its own was sent, or answered.
-    fn calls(&mut self, at: Time, server: Endpoint, change: i32, is_name: bool) {
+    fn calls(&mut self, at: Time, server: Endpoint, change: i32, what: Asks) {
         self.reach(at);
+        let is_name = what == Asks::Names;
         let under_way = match is_name {
             true => &mut self.looking,
             false => &mut self.calling,
@@ -410,6 +459,7 @@ impl Host {
         *under_way = under_way.saturating_add_signed(change);
         let begins = change > 0;
         self.asks += u64::from(begins);
+        self.calls += u64::from(begins && what == Asks::Calls);
         self.names += u64::from(begins && is_name);
         self.told += u64::from(!begins && is_name);
         self.begin(at);
@@ -427,7 +477,7 @@ impl Host {
         } else if self.below.len() < limits::TIER_SERVERS {
             self.below.push(Below {
                 server,
-                is_of_names: is_name,
+                what,
                 under_way: u32::from(begins),
                 changed: at,
                 ns: 0,
@@ -441,7 +491,7 @@ impl Host {
             return;
         }
         self.looking = self.serving;
-        for below in self.below.iter_mut().filter(|b| b.is_of_names) {
+        for below in self.below.iter_mut().filter(|b| b.what == Asks::Names) {
             below.reach(at);
             below.under_way = below.under_way.min(self.serving);
         }
@@ -491,17 +541,21 @@ impl Host {
             _ => background_ns as f64 / idle_ns as f64,
         };
         let anyway_ns = (anyway * (alone_ns as f64 + within_ns as f64)) as i64;
+        let within_ns = within_ns.saturating_sub(anyway_ns);
+        let least_ns = within_ns.max(self.at_ends.least_ns());
         let below = self.below.iter().max_by_key(|b| (b.ns, b.server))?;
         Some(Tier {
             host: self.address,
             below: below.server,
+            what: below.what,
             others: self.below.len() - 1,
             asked: self.asked,
             asks: self.asks,
+            calls: self.calls,
             names: self.names,
             unanswered: self.names.saturating_sub(self.told),
             work_ns: self.work_ns,
-            least_ns: within_ns.saturating_sub(anyway_ns).max(0),
+            least_ns: least_ns.clamp(0, self.beneath_ns),
             most_ns: self.beneath_ns,
         })
     }

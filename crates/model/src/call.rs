@@ -450,11 +450,13 @@ pub struct Outstanding {
 }
 
 impl Outstanding {
-    /// Whether it is of a call that counts: not of a name that is looked up, or of a greeting.
+    /// Whether it is of a call that counts: not of a name that is looked up, a greeting, or a copy.
     #[must_use]
     pub fn counts(&self) -> bool {
-        use Change::{Asked, Greeted, Opened, Told, Ungreeted};
-        !matches!(self.change, Asked | Told | Opened | Greeted | Ungreeted)
+        matches!(
+            self.change,
+            Change::Sent | Change::Settled | Change::Stray | Change::Spoke
+        )
     }
 }
 
@@ -479,4 +481,8 @@ pub enum Change {
     Greeted,
     /// The client was, or it ended as it was.
     Ungreeted,
+    /// The server sent its client, a standby, what that is to confirm.
+    Shipped,
+    /// The standby did, or does no more.
+    Confirmed,
 }

@@ -5,7 +5,7 @@ use crate::diagnosis_text::held;
 use crate::page::Tone;
 use crate::text::{counted, wrap};
 use analysis::results::{Diagnosis, TierResult};
-use analysis::tiers::Beneath;
+use analysis::tiers::{Asks, Beneath};
 use model::{format_duration, grouped};
 use serde_json::{Value, json};
 
@@ -48,10 +48,7 @@ pub(crate) fn said(result: &TierResult) -> Vec<String> {
         0 => String::new(),
         n => format!(" and {}", counted(n as u64, "other server")),
     };
-    let (what, of, at) = match t.looks_up() {
-        true => ("names are looked up", "lookup", "at"),
-        false => ("calls of its own are under way", "call", "to"),
-    };
+    let [what, of, at] = t.what.words();
     let unanswered = match t.unanswered {
         0 => String::new(),
         n => format!(", {} without an answer", grouped(n)),
@@ -71,6 +68,14 @@ pub(crate) fn said(result: &TierResult) -> Vec<String> {
     std::iter::once(measured).chain(below).collect()
 }
 
+fn asks_for(what: Asks) -> &'static str {
+    match what {
+        Asks::Calls => "calls",
+        Asks::Names => "names",
+        Asks::Copies => "copies",
+    }
+}
+
 pub(crate) fn value(result: &TierResult) -> Value {
     let t = &result.tier;
     json!({
@@ -80,6 +85,7 @@ pub(crate) fn value(result: &TierResult) -> Value {
         "others": t.others,
         "requests": t.asked,
         "own_calls": t.asks,
+        "asks_for": asks_for(t.what),
         "names": t.names,
         "names_unanswered": t.unanswered,
         "work_ns": t.work_ns,

@@ -70,9 +70,9 @@ impl ReadOptions<'_> {
             ..self.config.clone()
         };
         whole.diagnosis.tiers.clone_from(tiers);
-        // Who looks names up waits for an answer or for none: there is nothing to judge.
+        // Who looks names up waits for an answer or for none, who copies for a confirmation: there is nothing to judge.
         let judged = whole.diagnosis.tiers.iter_mut();
-        for tier in judged.filter(|t| !t.tier.looks_up()).take(JUDGED) {
+        for tier in judged.filter(|t| t.tier.calls > 0).take(JUDGED) {
             let own_calls = Only {
                 hosts: addresses(tier),
                 are_theirs: true,

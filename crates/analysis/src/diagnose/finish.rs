@@ -12,7 +12,7 @@ use crate::facts::{
 use crate::findings::{self, Rule};
 use crate::health::Health;
 use crate::ledgers::{
-    BothWhole, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
+    BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
 };
 use crate::narrowest::{self, Link};
 use crate::path::ways_to_proxy;
@@ -218,7 +218,7 @@ impl Diagnoser {
                     doubtful_ns: turns
                         .and_then(|_| facts::rarely_beyond_ns(&self.matched.server_wait)),
                     to_proxy_ns: seen.is_proxied.then(|| {
-                        let [client, server] = [client, server].map(|i| &self.captures[i].tcp);
+                        let [client, server] = [client, server].map(|i| &self.captures[i].ways);
                         let ways = ways_to_proxy(client, server);
                         ways.iter().fold(0, |sum, way| sum + way.lo_ns)
                     }),
@@ -238,6 +238,10 @@ impl Diagnoser {
                 coincidence: self.alone.coincidence,
                 capture: &self.captures[0],
                 halves: seen.halves,
+                further: Further {
+                    halves: Some(&seen.further),
+                    attributes: Some(&self.attributes[0]),
+                },
                 // Where replies are passing for much of the time, calls wait behind those of others.
                 waits_tell: !self.captures[0].waits_behind_others(),
                 missing: Missing::of([(one, 0)].into_iter()),
@@ -268,6 +272,7 @@ impl Diagnoser {
             coincidence: client.coincidence,
             capture,
             halves: [to_server, client.half],
+            further: Further::default(),
             waits_tell: !capture.waits_behind_others(),
             missing: Missing::of([(health, 0)].into_iter()),
             streams,

@@ -5,14 +5,14 @@
 //! service, and dropped when the other capture shows that client too: what it lacks of it then is unmatched.
 
 use super::alone::OneSided;
-use crate::capture_facts::{CaptureFacts, TcpFacts};
+use crate::capture_facts::CaptureFacts;
 use crate::locks::Coincidences;
 use crate::path::{Acknowledged, Crossed};
 use crate::stats::Distribution;
 use hashbrown::HashSet;
 use ledger::{Half, Kept, One};
 use model::limits;
-use model::{Call, ConnectionSummary, Time};
+use model::{Call, ConnectionSummary, Direction, Time};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -32,7 +32,7 @@ struct Seen {
     /// Calls of clients that the other capture has not shown so far, by client and service.
     alone: BTreeMap<(IpAddr, u16), OneSided>,
     /// What acknowledgements of each of them say of the path to it.
-    tcp: BTreeMap<IpAddr, TcpFacts>,
+    acknowledged: BTreeMap<IpAddr, Acknowledged>,
 }
 
 /// The calls that are judged as the server's capture sees them.
@@ -70,7 +70,7 @@ impl Others {
         own.services.insert(call.server.port);
         if own.clients.len() < limits::HOST_PAIRS && own.clients.insert(client) {
             other.alone.retain(|(host, _), _| *host != client);
-            other.tcp.remove(&client);
+            other.acknowledged.remove(&client);
         }
         own.clients.contains(&client) && !other.clients.contains(&client)
     }
@@ -85,9 +85,10 @@ impl Others {
     pub(super) fn connection(&mut self, which: usize, c: &ConnectionSummary) {
         let host = c.client.address;
         let is_known = self.captures[1 - which].clients.contains(&host);
-        let tcp = &mut self.captures[which].tcp;
-        if !is_known && (tcp.len() < limits::HOST_PAIRS || tcp.contains_key(&host)) {
-            tcp.entry(host).or_default().add(c);
+        let known = &mut self.captures[which].acknowledged;
+        if !is_known && (known.len() < limits::HOST_PAIRS || known.contains_key(&host)) {
+            let own = known.entry(host).or_default();
+            own.add(c, Direction::ToClient);
         }
     }
 
@@ -112,7 +113,11 @@ impl Others {
             wait: wait.clone(),
             ..Judged::default()
         };
-        let Seen { alone, tcp, .. } = &mut self.captures[at_server];
+        let Seen {
+            alone,
+            acknowledged,
+            ..
+        } = &mut self.captures[at_server];
         for ((host, service), alone) in std::mem::take(alone) {
             if !services.contains(&service) {
                 continue;
@@ -121,7 +126,7 @@ impl Others {
                 judged.response.add(call.response_ns());
                 judged.wait.add(call.wait_ns);
             });
-            let crossed = tcp.get(&host).map(Acknowledged::by_client);
+            let crossed = acknowledged.get(&host);
             judged.clients.push(Client {
                 host,
                 kept: alone.kept,

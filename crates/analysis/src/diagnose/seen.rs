@@ -11,6 +11,7 @@ use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
 use crate::text::{Text, Value, text};
 use crate::vantage::{self, VantageFrom};
+use crate::ways::ByHosts;
 use ledger::Half;
 use model::Time;
 use std::collections::BTreeSet;
@@ -38,6 +39,8 @@ pub(super) struct Seen {
     pub unsure: Vec<(Time, Time)>,
     /// From a single capture to the server and back, and to the client and back.
     pub halves: [Half; 2],
+    /// The same between hosts that are further apart than the nearest.
+    pub further: ByHosts<[Half; 2]>,
     pub path: Option<PathEstimate>,
     /// What the path takes of a call at least and at most, beyond what its calls' own times know of it.
     pub crossing_ns: (i64, i64),
@@ -164,6 +167,7 @@ impl Diagnoser {
             clocks: parts,
             ways,
             halves: [Half::Here; 2],
+            further: ByHosts::default(),
             path: None,
             crossing_ns: (0, 0),
             sql: self.profile_of_two(client),
@@ -225,20 +229,27 @@ impl Diagnoser {
             min_ns: pause_ns,
             mean_ns: None,
         };
-        let (by_server, by_client) = (
-            Acknowledged::of(&own.tcp),
-            Acknowledged::by_client(&own.tcp),
-        );
         let is_one_host = concluded.from == VantageFrom::OneHost;
-        let to_server = match side {
-            _ if is_one_host => Half::Here,
-            Vantage::Server => Half::Here,
-            _ => by_server.half(crossed),
+        let halves = |[by_server, by_client]: [Acknowledged; 2], crossed, asked| match side {
+            _ if is_one_host => [Half::Here; 2],
+            Vantage::Server => [Half::Here, by_client.half(asked)],
+            Vantage::Client => [by_server.half(crossed), Half::Here],
+            _ => [by_server.half(crossed), by_client.half(asked)],
         };
-        let to_client = match side {
-            _ if is_one_host => Half::Here,
-            Vantage::Client => Half::Here,
-            _ => by_client.half(asked),
+        let near = own.ways.near();
+        let near_halves = halves(near, crossed, asked);
+        // The quickest calls crossed the shortest path: of a longer one they say nothing.
+        let none = Crossed::default();
+        let far: ByHosts<[Acknowledged; 2]> = own.ways.far().collect();
+        let further = far
+            .iter()
+            .map(|(hosts, known)| (*hosts, halves(*known, none, none)));
+        let further: ByHosts<[Half; 2]> = further.collect();
+        // What is said of the path as a whole is of that of most calls.
+        let busiest = (self.attributes[0].busiest()).filter(|hosts| far.contains_key(hosts));
+        let ([by_server, by_client], crossed, pause_ns, [to_server, to_client]) = match busiest {
+            Some(hosts) => (far[&hosts], none, None, further[&hosts]),
+            None => (near, crossed, pause_ns, near_halves),
         };
         let (path, basis) = match side {
             _ if is_one_host => (None, Basis::Server),
@@ -284,7 +295,8 @@ impl Diagnoser {
             clocks: Vec::new(),
             ways: None,
             unsure: Vec::new(),
-            halves: [to_server, to_client],
+            halves: near_halves,
+            further,
             path,
             crossing_ns: (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONG_PATH_NS)),
             sql: profiler.map(|p| sql::of_one(p, Vec::new(), side)),

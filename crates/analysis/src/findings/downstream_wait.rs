@@ -1,8 +1,9 @@
 //! # What it says
 //! The server is slow while it waits for a server of its own: a database for the
 //! storage that its files lie on, a pooler for the database, an application's
-//! server for both, any of them for the name of who connects. Its own calls are
-//! under way for most of the time for which it holds those of its clients.
+//! server for both, any of them for the name of who connects; or for a standby that
+//! is to confirm what a commit wrote. Its own calls are under way for most of the
+//! time for which it holds those of its clients.
 //!
 //! # Why it costs time
 //! What a call needs of the server below it, it waits for. To make the server
@@ -23,7 +24,8 @@
 //! # What to check next
 //! The diagnosis of the calls beneath, and a capture at the server below. Whether
 //! they are needed: caches, fewer and larger reads, fewer statements; the name of
-//! a client hardly ever is (skip_name_resolve, log_hostname, UseDNS).
+//! a client hardly ever is (skip_name_resolve, log_hostname, UseDNS). Which commits
+//! must be on two hosts at once (synchronous_commit, synchronous_standby_names).
 //!
 //! # When it is wrong
 //! When the server reads ahead, or writes behind, while it works: its own calls
@@ -34,7 +36,7 @@ use crate::concurrency::Scope;
 use crate::facts::Facts;
 use crate::results::Finding;
 use crate::text::{Text, Value, text};
-use crate::tiers::Tier;
+use crate::tiers::{Asks, Tier};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "downstream-wait",
@@ -49,6 +51,7 @@ pub(super) const ENTRY: Entry = Entry {
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let tier = tier(facts)?;
     let each = |ns: i64| Value::Duration(ns / tier.asked.max(1) as i64);
+    let [what, _, at] = tier.what.words();
     let between = match tier.is_bounds() {
         true => text!(
             "{least} to {most}",
@@ -58,7 +61,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         false => text!("{least}", least = each(tier.least_ns)),
     };
     Some(Finding {
-        title: text!("The server waits for {below}", below = tier.below),
+        title: match tier.what {
+            Asks::Copies => text!(
+                "The server waits for its standby {below}",
+                below = tier.below.address
+            ),
+            Asks::Calls | Asks::Names => text!("The server waits for {below}", below = tier.below),
+        },
         first: facts.worst.server.first,
         last: facts.worst.server.last,
         facts: numbers([
@@ -78,16 +87,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             work = each(tier.work_ns),
             host = tier.host,
             asked = tier.asked,
-            what = match tier.looks_up() {
-                true => text!("names are looked up"),
-                false => text!("calls of its own are under way"),
-            },
+            what = Text::from(what),
             between = between,
             asks = tier.asks,
-            at = Text::from(match tier.looks_up() {
-                true => "at",
-                false => "to",
-            }),
+            at = Text::from(at),
             below = tier.below,
             others = match tier.others {
                 0 => Text::default(),
@@ -104,42 +107,54 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 }
 
 fn remedy(tier: &Tier) -> Vec<Text> {
-    if tier.looks_up() {
-        return vec![
+    let address = tier.below.address;
+    match tier.what {
+        Asks::Calls => vec![
+            text!(
+                "look at what {below} and the way to it take: calls to it are diagnosed apart here (--where 'server = {address}' has them alone), and a capture at it tells more",
+                below = tier.below,
+                address = address,
+            ),
+            "ask it less: caches, fewer and larger reads, fewer statements".into(),
+        ],
+        Asks::Names => vec![
             text!(
                 "see which names, and what becomes of each: slowside calls --where 'server = {address}'",
-                address = tier.below.address,
+                address = address,
             ),
             "let the server ask a name server that answers, or none: names of its clients in its own hosts file, or no lookup at all (skip_name_resolve in MySQL, log_hostname = off in PostgreSQL, UseDNS no in sshd)".into(),
-        ];
+        ],
+        Asks::Copies => vec![
+            text!(
+                "look at the way to {address} and at its disk: the connection's round trips are in slowside conns, the standby's own part in pg_stat_replication (write_lag, flush_lag, replay_lag), and a capture there tells both apart",
+                address = address,
+            ),
+            "where a commit need not be on both hosts at once, let it not wait: synchronous_commit = local for such transactions, a nearer standby, or ANY 1 of several in synchronous_standby_names".into(),
+        ],
     }
-    vec![
-        text!(
-            "look at what {below} and the way to it take: calls to it are diagnosed apart here (--where 'server = {address}' has them alone), and a capture at it tells more",
-            below = tier.below,
-            address = tier.below.address,
-        ),
-        "ask it less: caches, fewer and larger reads, fewer statements".into(),
-    ]
 }
 
 /// What goes on while it works for its clients.
 pub(crate) fn meanwhile(tier: &Tier) -> Text {
-    if !tier.looks_up() {
-        return text!(
+    match tier.what {
+        Asks::Calls => text!(
             "calls of its own to {below} are under way",
             below = tier.below
-        );
+        ),
+        Asks::Names => text!(
+            "it looks up names at {below}{in_vain}",
+            below = tier.below,
+            in_vain = match tier.unanswered {
+                0 => Text::default(),
+                n if n == tier.names => text!(", which answers none"),
+                n => text!(", which answers all but {n,}", n = n),
+            }
+        ),
+        Asks::Copies => text!(
+            "its standby {address} has not confirmed what it wrote",
+            address = tier.below.address
+        ),
     }
-    text!(
-        "it looks up names at {below}{in_vain}",
-        below = tier.below,
-        in_vain = match tier.unanswered {
-            0 => Text::default(),
-            n if n == tier.names => text!(", which answers none"),
-            n => text!(", which answers all but {n,}", n = n),
-        }
-    )
 }
 
 /// The server that is judged, where its own calls take it a quarter of the time of all calls for certain.
@@ -194,9 +209,11 @@ mod tests {
         Tier {
             host: end(2, 0).address,
             below: end(3, 111),
+            what: Asks::Calls,
             others: 1,
             asked: CALLS,
             asks,
+            calls: asks,
             names: 0,
             unanswered: 0,
             work_ns: TOTAL_NS / 2,
@@ -225,7 +242,8 @@ mod tests {
             let f = found(Rule::DownstreamWait, |f| {
                 beneath(f, TOTAL_NS / 2, TOTAL_NS / 2);
                 let tier = &mut f.tiers[1][0];
-                (tier.names, tier.unanswered, tier.others) = (tier.asks, unanswered, 0);
+                (tier.what, tier.names, tier.unanswered, tier.others) =
+                    (Asks::Names, tier.asks, unanswered, 0);
             });
             f.unwrap()
         };
@@ -237,13 +255,13 @@ mod tests {
         assert!(remedy[1].contains("skip_name_resolve"), "{remedy:?}");
         let said = |names, unanswered| {
             let tier = Tier {
+                what: Asks::Names,
                 names,
                 unanswered,
                 ..tier_of(8)
             };
             meanwhile(&tier).to_string()
         };
-        assert_eq!(said(0, 0), "calls of its own to 10.0.0.3:111 are under way");
         assert_eq!(said(8, 0), "it looks up names at 10.0.0.3:111");
         assert_eq!(
             said(8, 3),
@@ -252,6 +270,25 @@ mod tests {
         assert_eq!(
             said(8, 8),
             "it looks up names at 10.0.0.3:111, which answers none"
+        );
+    }
+
+    #[test]
+    fn a_standby_is_said_to_be_one() {
+        let tier = |what| Tier { what, ..tier_of(8) };
+        let [calls, copies] = [Asks::Calls, Asks::Copies].map(|a| meanwhile(&tier(a)).to_string());
+        assert_eq!(calls, "calls of its own to 10.0.0.3:111 are under way");
+        assert_eq!(
+            copies,
+            "its standby 10.0.0.3 has not confirmed what it wrote"
+        );
+        let f = found(Rule::DownstreamWait, |f| {
+            beneath(f, TOTAL_NS / 2, TOTAL_NS / 2);
+            f.tiers[1][0].what = Asks::Copies;
+        });
+        assert_eq!(
+            f.unwrap().title.to_string(),
+            "The server waits for its standby 10.0.0.3"
         );
     }
 

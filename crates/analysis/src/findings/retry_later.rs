@@ -133,6 +133,7 @@ mod tests {
     use super::*;
     use crate::results::Vantage;
     use crate::trace_join::tests::call;
+    use crate::ways::Ways;
     use model::{Call, Outcome};
 
     fn asked(at_ms: i64, outcome: Outcome) -> Call {
@@ -199,7 +200,7 @@ mod tests {
     fn the_way_to_the_client_is_no_waiting() {
         let mut f = Fixture::alone(Vantage::Server);
         deferred(&mut f, 10, 5_000);
-        f.captures[0].tcp.client_half_ns = Some(80 * MS);
+        f.captures[0].ways = Ways::of_one([None, Some(80 * MS)]);
         let found = f.finds(Rule::RetryLater).unwrap();
         assert_eq!(found.cost_ns, Some(49_200 * MS));
     }

@@ -7,11 +7,12 @@
 use super::follow::{Followed, OneSession};
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
-use super::split::{self, Hosts, Paths};
+use super::split::{self, Paths};
 use crate::half::statement_of;
 use crate::path::Crossed;
 use crate::results::KeyValue;
 use crate::stats::Distribution;
+use crate::ways::Hosts;
 use hashbrown::HashMap;
 use model::sql::op;
 use model::{

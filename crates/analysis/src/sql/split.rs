@@ -9,14 +9,9 @@
 use super::profile::{Group, GroupKey};
 use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::Vantage;
+use crate::ways::{ByHosts, Hosts};
 use hashbrown::HashMap;
-use model::{ConnectionSummary, Time};
-use std::net::IpAddr;
-
-/// Client and server of a connection.
-pub(super) type Hosts = (IpAddr, IpAddr);
-
-type ByHosts<T> = HashMap<Hosts, T, foldhash::fast::FixedState>;
+use model::{ConnectionSummary, Direction, Time};
 
 /// Fewer calls than this have no mean that bounds the path.
 const MANY: u64 = 30;
@@ -32,10 +27,11 @@ pub(super) struct Paths {
 
 impl Paths {
     pub(super) fn add(&mut self, c: &ConnectionSummary) {
-        self.all.add(c);
+        self.all.add(c, Direction::ToServer);
         if self.pairs.len() < model::limits::HOST_PAIRS {
             let pair = (c.client.address, c.server.address);
-            self.pairs.entry(pair).or_default().add(c);
+            let own = self.pairs.entry(pair).or_default();
+            own.add(c, Direction::ToServer);
         }
     }
 

@@ -165,11 +165,92 @@ fn a_server_may_wait_for_names() {
     }
     let told = asked.told();
     let tier = told.first().expect("it looks names up");
-    assert!(tier.looks_up());
+    assert_eq!((tier.what, tier.calls), (Asks::Names, 0));
     assert_eq!((tier.asked, tier.asks, tier.names), (40, 40, 40));
     assert_eq!(tier.unanswered, 0);
     let beneath = 40 * 48 * MS;
     assert_eq!((tier.least_ns, tier.most_ns), (beneath, beneath));
+}
+
+/// Four clients at a time, each of whose requests waits for a call of the host's own of 40 ms, one of them begun 10 ms
+/// after the other.
+#[test]
+fn who_answers_as_its_call_ends_waited_for_it() {
+    let mut asked = Asked::default();
+    for i in 0..40 {
+        for client in 0..4_u8 {
+            let at = 20 + i * 100 + 10 * i64::from(client);
+            asked.add([10 + client, 2], at, at + 42);
+            asked.add([2, 3], at + 1, at + 41);
+        }
+    }
+    let told = asked.told();
+    let tier = told.first().expect("its own calls");
+    // Every request but those that were there before the host asked anything.
+    assert!(
+        (159..=160).contains(&(tier.least_ns / (40 * MS))),
+        "{tier:?}"
+    );
+    assert!(tier.most_ns >= 160 * 40 * MS);
+}
+
+/// The same, answered at other moments: one of them waits at least, and no more is known.
+#[test]
+fn who_answers_at_any_time_may_not_have_waited() {
+    let mut state = 3_u64;
+    let mut asked = Asked::default();
+    for i in 0..60 {
+        for client in 0..4_u8 {
+            state = (state.wrapping_mul(6_364_136_223_846_793_005)).wrapping_add(1);
+            let at = 20 + i * 100 + 10 * i64::from(client);
+            asked.add([10 + client, 2], at, at + 45 + (state >> 33) as i64 % 20);
+            asked.add([2, 3], at + 1, at + 41);
+        }
+    }
+    let told = asked.told();
+    let tier = told.first().expect("its own calls");
+    // From the first call's beginning to the last one's end.
+    assert!(tier.least_ns <= 60 * 70 * MS, "{tier:?}");
+}
+
+/// A standby that is a client of the server whose log it copies.
+#[test]
+fn a_server_may_wait_for_its_standby() {
+    let mut asked = Asked::default();
+    for i in 0..40 {
+        let at = 20 + i * 100;
+        asked.add([1, 2], at, at + 50);
+        asked.changes(
+            [3, 2],
+            [(at + 1, Change::Shipped), (at + 49, Change::Confirmed)],
+        );
+    }
+    let told = asked.told();
+    let tier = told.first().expect("it waits for a standby");
+    assert_eq!(
+        (tier.what, tier.below.address),
+        (Asks::Copies, [10, 0, 0, 3].into())
+    );
+    assert_eq!((tier.asked, tier.asks, tier.calls), (40, 40, 0));
+    let beneath = 40 * 48 * MS;
+    assert_eq!((tier.least_ns, tier.most_ns), (beneath, beneath));
+}
+
+/// A standby that copies what was answered long before is waited for by nobody.
+#[test]
+fn nobody_waits_for_a_copy_that_goes_on_behind_the_answer() {
+    let mut asked = Asked::default();
+    for i in 0..200 {
+        let at = 20 + i * 100;
+        asked.add([1, 2], at, at + 50);
+        asked.add([4, 2], at + 40, at + 95);
+        asked.changes(
+            [3, 2],
+            [(at + 51, Change::Shipped), (at + 99, Change::Confirmed)],
+        );
+    }
+    let told = asked.told();
+    assert!(told.iter().all(|t| t.least_ns == 0), "{told:?}");
 }
 
 /// Of two requests at a time each has a name looked up that nobody answers for.
@@ -208,7 +289,7 @@ fn greeted(n: i64, first: Change) -> Asked {
             .filter(|(_, o)| o.server.port == 2_049)
         {
             o.connection = ConnectionId(
-                1 << 20 | i as u64 * 4 | u64::from(o.client.address == IpAddr::from(HOST)),
+                (1 << 20) | (i as u64 * 4) | u64::from(o.client.address == IpAddr::from(HOST)),
             );
         }
     }

@@ -19,10 +19,10 @@ struct Between {
 
 impl Between {
     fn of(facts: &Facts<'_>) -> Option<Between> {
-        let tcp = |capture: Option<usize>| facts.captures.get(capture?).map(|c| &c.tcp);
+        let ways = |capture: Option<usize>| facts.captures.get(capture?).map(|c| &c.ways);
         Some(Between {
             ns: facts.matched?.mean_difference_ns(),
-            ways: ways_to_proxy(tcp(facts.client)?, tcp(facts.server)?),
+            ways: ways_to_proxy(ways(facts.client)?, ways(facts.server)?),
         })
     }
 

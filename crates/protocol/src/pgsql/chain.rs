@@ -6,7 +6,7 @@
 //! that its tag asks for, as far as it was captured, and the next one starts where it ends.
 
 use super::message::{Header, Reader, Short};
-use super::startup;
+use super::{replication, startup};
 use crate::session::ConnectionInfo;
 use model::Direction;
 
@@ -268,6 +268,9 @@ impl Chain {
 /// Whether `bytes`, the start of a packet, are certain to be PostgreSQL going in this direction.
 fn certain(d: Direction, bytes: &[u8]) -> bool {
     let tag = bytes.first().copied().unwrap_or_default();
+    if tag == b'd' && d == Direction::ToServer {
+        return replication::is_update(bytes);
+    }
     let possible = match d {
         Direction::ToServer => b"QPBDEC",
         Direction::ToClient => b"TD12CE",

@@ -21,7 +21,9 @@
 mod chain;
 mod message;
 mod names;
+mod oriented;
 mod queue;
+mod replication;
 mod reply;
 mod request;
 mod session;
@@ -41,5 +43,5 @@ pub const ENTRY: Entry = Entry {
     probe: |connection, direction, bytes| {
         connection.transport == Transport::Tcp && chain::probe(connection, direction, bytes)
     },
-    session: |connection| Box::new(session::Oriented::new(connection)),
+    session: |connection| Box::new(oriented::Oriented::new(connection)),
 };

@@ -102,6 +102,11 @@ impl Queue {
             .is_some_and(|p| p.kind == RequestKind::Negotiation)
     }
 
+    /// Whether both sides stream: a standby copies what the server writes.
+    pub(super) fn is_streaming(&self) -> bool {
+        self.streaming
+    }
+
     /// Whether nothing is under way.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()

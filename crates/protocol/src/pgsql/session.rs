@@ -7,17 +7,16 @@ use super::chain;
 use super::message::Header;
 use super::names::{Names, Portal, Work};
 use super::queue::{Queue, RequestKind};
+use super::replication::{self, Copied, Unconfirmed};
 use super::reply::{self, Reply};
 use super::request::{self, Request, Text};
 use super::startup::{self, Opening};
 use super::verb::{self, Cursor};
-use crate::session::{
-    Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
-};
+use crate::session::{Both, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step};
 use crate::sql::Opaque;
 use model::{
-    Close, Direction, Found, Hidden, Protocol, Sql, SqlSession, Statement, Time, Where, limits,
-    sql::op,
+    Change, Close, Direction, Found, Hidden, Outstanding, Protocol, Sql, SqlSession, Statement,
+    Time, Where, limits, sql::op,
 };
 use statement::Dialect;
 use std::sync::Arc;
@@ -61,6 +60,9 @@ pub(super) struct Session {
     hidden: Option<Hidden>,
     /// The server asks for a password in plain text.
     plaintext_asked: bool,
+    /// What a standby has not confirmed, once there is one; and what the message that is passing says of it.
+    unconfirmed: Option<Unconfirmed>,
+    copied: Both<Option<Copied>>,
 }
 
 /// Object identifiers of the functions of large objects (pg_proc.dat).
@@ -69,7 +71,7 @@ const LARGE_OBJECT: &[u32] = &[
 ];
 
 impl Session {
-    fn new() -> Session {
+    pub(super) fn new() -> Session {
         Session {
             messages: Both::default(),
             queue: Queue::default(),
@@ -80,6 +82,50 @@ impl Session {
             asked: Hidden::Tls,
             hidden: None,
             plaintext_asked: false,
+            unconfirmed: None,
+            copied: Both::default(),
+        }
+    }
+
+    /// The step of a message of replication, where one can be read.
+    fn copy_step(
+        &mut self,
+        d: Direction,
+        bytes: &[u8],
+        more: More,
+        header: Header,
+    ) -> Option<Step> {
+        let is_likely = match d {
+            Direction::ToServer => header.bytes == replication::UPDATE_BYTES,
+            Direction::ToClient => self.unconfirmed.is_some() || self.queue.is_streaming(),
+        };
+        if !is_likely {
+            return None;
+        }
+        let wanted = replication::wanted(header);
+        if bytes.len() < wanted && more == More::Yes {
+            return Some(Step::Need(wanted));
+        }
+        let body = bytes.get(Header::BYTES..wanted.min(bytes.len()))?;
+        let copied = match d {
+            Direction::ToServer => replication::flushed(header, body),
+            Direction::ToClient => replication::shipped(header, body),
+        };
+        *self.copied.of_mut(d) = Some(copied?);
+        let message = match d {
+            Direction::ToServer => Message::Copy,
+            Direction::ToClient => Message::Reply(Reply::CopyData),
+        };
+        Some(self.expect(d, message, header.bytes))
+    }
+
+    /// What of the log was sent, or confirmed, with the message that ends so.
+    fn tell_copied(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
+        if let Some(copied) = self.copied.of_mut(d).take() {
+            let unconfirmed = self.unconfirmed.get_or_insert_default();
+            unconfirmed.take(copied, |end, change| {
+                copies(cx, span.last.time, end, change)
+            });
         }
     }
 
@@ -172,7 +218,8 @@ impl Session {
             return Step::Lost;
         };
         if header.tag == b'd' {
-            return self.expect(d, Message::Copy, together(d, bytes).0);
+            let step = self.copy_step(d, bytes, more, header);
+            return step.unwrap_or_else(|| self.expect(d, Message::Copy, together(d, bytes).0));
         }
         let wanted = request::wanted(header);
         if bytes.len() < wanted && more == More::Yes {
@@ -236,6 +283,11 @@ impl Session {
         let Some(header) = Header::parse(d, bytes) else {
             return Step::Lost;
         };
+        if header.tag == b'd'
+            && let Some(step) = self.copy_step(d, bytes, more, header)
+        {
+            return step;
+        }
         if matches!(header.tag, b'D' | b'd') {
             let (length, count) = together(d, bytes);
             let message = match header.tag {
@@ -353,6 +405,20 @@ impl Session {
     }
 }
 
+/// Tells what became of the copy for a standby, up to this end.
+fn copies(cx: &mut Context<'_>, time: Time, end: u64, change: Change) {
+    let (order, connection) = (cx.order, cx.connection);
+    cx.output.change(|| Outstanding {
+        order,
+        time,
+        connection: connection.id,
+        client: connection.client,
+        server: connection.server,
+        id: end as u32,
+        change,
+    });
+}
+
 /// Whether a record is of this statement in this session.
 fn is_of(sql: &Sql, statement: &Arc<Statement>, now: &Sql) -> bool {
     sql.statement
@@ -390,6 +456,7 @@ impl SessionTrait for Session {
     }
 
     fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
+        self.tell_copied(cx, d, span);
         let Some(message) = self.messages.of_mut(d).take() else {
             return;
         };
@@ -413,6 +480,7 @@ impl SessionTrait for Session {
             }
             Direction::ToClient => {
                 self.queue.is_negotiating() && matches!(bytes, [b'S' | b'N' | b'G'])
+                    || self.unconfirmed.is_some() && replication::ships(bytes)
             }
         };
         match at_start && begins || self.hidden.is_some() {
@@ -428,6 +496,7 @@ impl SessionTrait for Session {
         span: Option<Span>,
         _close: Option<Close>,
     ) {
+        *self.copied.of_mut(d) = None;
         if let (Some(message), Some(mut span)) = (self.messages.of_mut(d).take(), span) {
             span.end_missing = true;
             match d {
@@ -461,121 +530,16 @@ impl SessionTrait for Session {
     fn kept(&self) -> Kept {
         let last = self.last.iter().map(|work| work.sql.kept_bytes());
         let kept = self.names.kept(self.queue.kept(Kept::of(self)));
-        kept.and_each(last)
+        let unconfirmed = self.unconfirmed.as_ref().map_or(0, Unconfirmed::len);
+        kept.and_each(last).and(unconfirmed, size_of::<u64>())
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         self.learn();
+        if let Some(unconfirmed) = &mut self.unconfirmed {
+            let now = cx.now;
+            unconfirmed.end(|end, change| copies(cx, now, end, change));
+        }
         self.queue.close(cx, why);
-    }
-}
-
-/// One connection, of which it may have to be found out who is the client.
-#[derive(Debug)]
-pub(super) struct Oriented {
-    session: Session,
-    /// Whether the client is the other one than was taken for it, once that is known.
-    reversed: Option<bool>,
-}
-
-impl Oriented {
-    pub(super) fn new(connection: &ConnectionInfo) -> Oriented {
-        Oriented {
-            session: Session::new(),
-            reversed: connection.roles_known.then_some(false),
-        }
-    }
-
-    fn turned(&self, d: Direction) -> Direction {
-        match self.reversed {
-            Some(true) => d.reverse(),
-            _ => d,
-        }
-    }
-
-    /// Calls `f` with the connection and direction as they are.
-    fn with<R>(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        f: impl FnOnce(&mut Session, &mut Context<'_>, Direction) -> R,
-    ) -> R {
-        if self.reversed != Some(true) {
-            return f(&mut self.session, cx, d);
-        }
-        let connection = ConnectionInfo {
-            client: cx.connection.server,
-            server: cx.connection.client,
-            ..*cx.connection
-        };
-        let mut turned = Context {
-            connection: &connection,
-            output: &mut *cx.output,
-            problems: &mut *cx.problems,
-            shared: &mut *cx.shared,
-            ..*cx
-        };
-        f(&mut self.session, &mut turned, d.reverse())
-    }
-}
-
-impl SessionTrait for Oriented {
-    fn step(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], more: More) -> Step {
-        self.with(cx, d, |s, cx, d| s.step(cx, d, bytes, more))
-    }
-
-    fn complete(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
-        self.with(cx, d, |s, cx, d| s.complete(cx, d, span));
-    }
-
-    fn resync(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        bytes: &[u8],
-        at_start: bool,
-        wire: u64,
-    ) -> Option<usize> {
-        if self.reversed.is_none() {
-            // The first bytes are those that were certain.
-            let known = chain::orientation(cx.connection, d, bytes);
-            self.reversed = known.map(|as_it_is| as_it_is != d);
-        }
-        self.with(cx, d, |s, cx, d| s.resync(cx, d, bytes, at_start, wire))
-    }
-
-    fn abandon(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        span: Option<Span>,
-        close: Option<Close>,
-    ) {
-        self.with(cx, d, |s, cx, d| s.abandon(cx, d, span, close));
-    }
-
-    fn skipped(&mut self, cx: &mut Context<'_>, d: Direction, run: &Run) {
-        self.with(cx, d, |s, cx, d| s.skipped(cx, d, run));
-    }
-
-    fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
-        let d = self.turned(d);
-        self.session.hole(d, hole, at);
-    }
-
-    fn datagram(&mut self, cx: &mut Context<'_>, d: Direction, bytes: &[u8], span: Span) {
-        self.with(cx, d, |s, cx, d| s.datagram(cx, d, bytes, span));
-    }
-
-    fn opaque(&self) -> Option<Opaque> {
-        self.session.opaque()
-    }
-
-    fn kept(&self) -> Kept {
-        self.session.kept()
-    }
-
-    fn close(&mut self, cx: &mut Context<'_>, why: Close) {
-        self.with(cx, Direction::ToServer, |s, cx, _| s.close(cx, why));
     }
 }

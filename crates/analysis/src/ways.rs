@@ -1,0 +1,146 @@
+//! Connections of one capture, by who asks whom, into how far the two are away.
+//!
+//! Clients of one server may be a switch or an ocean away from it. What the acknowledgements of one say of the path bounds
+//! no other's: so hosts about as far away as the nearest are taken together, and each of those further away by itself.
+
+use crate::path::Acknowledged;
+use hashbrown::HashMap;
+use model::{ConnectionSummary, Direction, limits};
+use std::net::IpAddr;
+
+/// Who asks, and who is asked.
+pub(crate) type Hosts = (IpAddr, IpAddr);
+
+pub(crate) type ByHosts<T> = HashMap<Hosts, T, foldhash::fast::FixedState>;
+
+/// So many times as far, and this much more, is about as far: hosts differ in how soon they acknowledge.
+const TIMES: i64 = 2;
+const MORE_NS: i64 = 500_000;
+
+/// What is known of the way to the server and back and to the client and back, by pairs of hosts.
+#[derive(Default, Debug)]
+pub struct Ways {
+    pairs: ByHosts<[Acknowledged; 2]>,
+    /// Of pairs for which there was no room.
+    rest: [Acknowledged; 2],
+}
+
+impl Ways {
+    /// Takes a connection that is over.
+    pub(crate) fn add(&mut self, c: &ConnectionSummary) {
+        let hosts = (c.client.address, c.server.address);
+        let is_full = self.pairs.len() >= limits::HOST_PAIRS && !self.pairs.contains_key(&hosts);
+        let known = match is_full {
+            true => &mut self.rest,
+            false => self.pairs.entry(hosts).or_default(),
+        };
+        for d in [Direction::ToServer, Direction::ToClient] {
+            known[d.index()].add(c, d);
+        }
+    }
+
+    /// Of two hosts, as handshakes show it.
+    #[cfg(test)]
+    pub(crate) fn of_one(halves_ns: [Option<i64>; 2]) -> Ways {
+        let mut ways = Ways::default();
+        ways.put(1, halves_ns);
+        ways
+    }
+
+    #[cfg(test)]
+    fn put(&mut self, client: u8, halves_ns: [Option<i64>; 2]) {
+        let [client, server] = [client, 200].map(|host| IpAddr::from([10, 0, 0, host]));
+        let known = halves_ns.map(Acknowledged::of_handshake);
+        self.pairs.insert((client, server), known);
+    }
+
+    /// Those about as far away as the nearest, and all of which nothing is known, as one.
+    pub(crate) fn near(&self) -> [Acknowledged; 2] {
+        let (mut near, most_ns) = (self.rest, self.near_ns());
+        for known in self.pairs.values().filter(|k| !is_beyond(k, most_ns)) {
+            for (all, own) in near.iter_mut().zip(known) {
+                all.merge(own);
+            }
+        }
+        near
+    }
+
+    /// Those further away than the nearest, each by itself.
+    pub(crate) fn far(&self) -> impl Iterator<Item = (Hosts, [Acknowledged; 2])> {
+        let most_ns = self.near_ns();
+        let far = self
+            .pairs
+            .iter()
+            .filter(move |(_, known)| is_beyond(known, most_ns));
+        far.map(|(hosts, known)| (*hosts, *known))
+    }
+
+    /// No further than this are the nearest; nothing where none is known to be any way off.
+    fn near_ns(&self) -> Option<i64> {
+        let nearest = self.pairs.values().filter_map(distance_ns).min()?;
+        Some(nearest.saturating_mul(TIMES).saturating_add(MORE_NS))
+    }
+}
+
+fn is_beyond(known: &[Acknowledged; 2], most_ns: Option<i64>) -> bool {
+    let beyond = distance_ns(known).zip(most_ns);
+    beyond.is_some_and(|(ns, most_ns)| ns > most_ns)
+}
+
+/// There and back as the fastest on both sides of the capture show it.
+fn distance_ns(known: &[Acknowledged; 2]) -> Option<i64> {
+    let fastest = known.iter().filter_map(Acknowledged::fastest_ns);
+    fastest.reduce(i64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: i64 = 1_000_000;
+
+    /// Clients of one server, captured there, so many milliseconds away.
+    fn clients(away_ms: &[i64]) -> Ways {
+        let mut ways = Ways::default();
+        for (client, ms) in (1..).zip(away_ms) {
+            ways.put(client, [Some(20_000), Some(ms * MS)]);
+        }
+        ways
+    }
+
+    fn nearest_ms(ways: &Ways) -> Option<i64> {
+        let [_, to_client] = ways.near();
+        to_client.fastest_ns().map(|ns| ns / MS)
+    }
+
+    fn further_ms(ways: &Ways) -> Vec<i64> {
+        let to_client = ways.far().filter_map(|(_, [_, known])| known.fastest_ns());
+        let mut all: Vec<i64> = to_client.map(|ns| ns / MS).collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn who_is_much_further_away_is_so_alone() {
+        let ways = clients(&[1, 2, 40, 80]);
+        assert_eq!(nearest_ms(&ways), Some(1));
+        assert_eq!(further_ms(&ways), [40, 80]);
+    }
+
+    /// Twice as far and half a millisecond, as acknowledgements differ by as much.
+    #[test]
+    fn about_as_far_is_together() {
+        assert!(further_ms(&clients(&[10, 20])).is_empty());
+        assert_eq!(further_ms(&clients(&[10, 21])), [21]);
+        assert!(further_ms(&clients(&[0, 0])).is_empty());
+    }
+
+    #[test]
+    fn of_whom_nothing_is_known_is_not_further() {
+        let mut ways = clients(&[5, 40]);
+        ways.put(9, [None, None]);
+        assert_eq!(further_ms(&ways), [40]);
+        assert_eq!(nearest_ms(&Ways::default()), None);
+        assert!(further_ms(&Ways::of_one([None, None])).is_empty());
+    }
+}
