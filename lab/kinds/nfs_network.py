@@ -71,6 +71,23 @@ def outage(case, gone_ms, begin_s=2.0, direction="both", delay_ms=1, version="3"
                   find=[named], forbid=["server-slow", "server-stall", "server-concurrency-cap", *NEVER])
 
 
+@kind("nfs-kept", "nothing passes for a while, and nothing is lost: a host that is paused and moved, or a path that keeps all", field_case="K41",
+      mild=dict(kept_ms=400), harsh=dict(kept_ms=1800), healthy=dict(kept_ms=0, delay_ms=0.2),
+      draw=lambda d: dict(kept_ms=d.log_uniform(200, 3000), begin_s=round(d.uniform(0.8, 1.8), 2), direction=d.choice(["both", "c2s"]),
+                          delay_ms=d.log_uniform(0.1, 5), version=d.choice(VERSIONS)))
+def kept(case, kept_ms, begin_s=1.5, direction="both", delay_ms=0.2, version="3"):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"],
+                            load=dict(version=version, rate=150, cap=400, ops=1000, secs=5),
+                            steps=[(begin_s, f"keep {direction} {kept_ms:.0f}")] if kept_ms else [])
+    expected = judged(rows, served, 2 * delay_ms, rest="network", case=case, skip=["one_way"],
+                      forbid=["network-loss", "server-slow", "server-stall", "server-concurrency-cap", *NEVER])
+    if expected.side == ["network"]:
+        # From the client alone a host that is paused looks the same.
+        expected.runs = [expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], side=["network"]),
+                         expect.run("at the client", "diagnose", ["client.pcap"], side=["undetermined"], forbid=["server-stall", "server-slow"])]
+    return expected
+
+
 @kind("nfs-jitter", "a path whose delay is another for each frame, in order",
       mild=dict(jitter_ms=4), harsh=dict(jitter_ms=20), healthy=dict(jitter_ms=0.3, delay_ms=0.1),
       draw=lambda d: dict(jitter_ms=d.log_uniform(1, 30), delay_ms=d.log_uniform(0.1, 5), version=d.choice(VERSIONS)))

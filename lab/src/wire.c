@@ -10,6 +10,7 @@
 //                                      ackevery acktimer_us (a card that acknowledges by count: pure ACKs of this
 //                                      direction wait until so many data frames came the other way, or the time is up)
 //   outage c2s|s2c|both <ms>     drop everything in that direction for <ms> from now
+//   keep c2s|s2c|both <ms>       let nothing out in that direction for <ms> from now: it all comes then, in order
 //   dropnext c2s|s2c <n>         drop next n TCP data frames
 //   rstat c2s|s2c <n>            forge a RST toward both ends when the nth data frame from now passes
 //   seed <n> | quit
@@ -47,7 +48,7 @@ static rec_t *recs; static u32 nrec;
 typedef struct { u64 due, ord; u32 rec; u16 len; u8 *d; } pk_t;
 typedef struct {
   double delay, jitter, loss, ge_p, ge_r, ge_h, rate, queue, reorder, reorder_us, dup; int mtu, dropsyn, dropsynack, limit;
-  int ge_bad; u64 last_finish, last_due, outage_until; int dropnext, rstat;
+  int ge_bad; u64 last_finish, last_due, outage_until, keep_until; int dropnext, rstat;
   pk_t *h; int n, cap; u64 ord;
   double ackevery, acktimer; int segs, acklen; u64 ackby; u8 ack[200];
 } dir_t;
@@ -139,6 +140,7 @@ static void wirepkt(int dir,const u8*f,int len,u64 t){
     base=st+(u64)((len+24)/bpns); d->last_finish=base; }   // +24: preamble, FCS, IFG
   if(d->n>=d->limit) DROP(D_LIMIT);
   u64 due=base+(u64)(d->delay*1000);
+  if(due<d->keep_until) due=d->keep_until;
   if(d->jitter>0) due+=(u64)(rnd()*d->jitter*1000);
   if(d->reorder>0 && rnd()<d->reorder){ due+=(u64)(d->reorder_us*1000); verdict=REORD; }
   else { if(due<d->last_due) due=d->last_due; d->last_due=due; }
@@ -173,9 +175,9 @@ static void control(char*s){
   char*sv,*w=strtok_r(s," \n",&sv); if(!w)return;
   if(!strcmp(w,"quit")){stop=1;return;}
   if(!strcmp(w,"seed")){ w=strtok_r(NULL," \n",&sv); u64 x=strtoull(w?w:"1",0,10); rs[0]=x*0x9E3779B97F4A7C15ull+1; rs[1]=~rs[0]*0xD1B54A32D192ED03ull; for(int i=0;i<20;i++)rnd(); return; }
-  char*cmd=NULL; if(!strcmp(w,"outage")||!strcmp(w,"dropnext")||!strcmp(w,"rstat")){cmd=w;w=strtok_r(NULL," \n",&sv);if(!w)return;}
+  char*cmd=NULL; if(!strcmp(w,"outage")||!strcmp(w,"keep")||!strcmp(w,"dropnext")||!strcmp(w,"rstat")){cmd=w;w=strtok_r(NULL," \n",&sv);if(!w)return;}
   int a=!strcmp(w,"s2c"), b=!strcmp(w,"c2s")?0:1;
-  if(cmd){ char*n=strtok_r(NULL," \n",&sv); double v=n?atof(n):0; for(int i=a;i<=b;i++){ if(*cmd=='o')D[i].outage_until=now()+(u64)(v*1e6); else if(*cmd=='d')D[i].dropnext=v; else D[i].rstat=v; } return; }
+  if(cmd){ char*n=strtok_r(NULL," \n",&sv); double v=n?atof(n):0; for(int i=a;i<=b;i++){ if(*cmd=='o')D[i].outage_until=now()+(u64)(v*1e6); else if(*cmd=='k')D[i].keep_until=now()+(u64)(v*1e6); else if(*cmd=='d')D[i].dropnext=v; else D[i].rstat=v; } return; }
   char*kv; while((kv=strtok_r(NULL," \n",&sv))){ char*e=strchr(kv,'='); if(!e)continue; *e=0; for(int i=a;i<=b;i++) setkv(&D[i],kv,atof(e+1)); }
 }
 static void onsig(int s){(void)s;stop=1;}

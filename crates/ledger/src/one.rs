@@ -93,6 +93,9 @@ pub struct One {
     pub inner_ns: [i64; 2],
     /// Of the wait, what the server was silent on all its connections.
     pub stall_ns: i64,
+    /// Of the wait, how long it was sent again and again and nothing was acknowledged, though nothing was lost: the path, or
+    /// the server's host, kept all of it.
+    pub unheard_ns: i64,
     /// Of the wait, how much may have been one for locks that other sessions held while their clients thought.
     pub locked_ns: i64,
     /// Of that, what was one beyond chance.
@@ -464,7 +467,12 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
         .map(|hi| (hi - before_line).max(half.lo_ns));
     let resent = resent.min(left);
     ledger.charge(Cause::Transfer, back, Bounds::between(0, resent));
-    let least = hi_ns.map_or(0, |hi| (own - hi - resent).max(0));
+    let unheard = match facts.to_server {
+        Half::Here => 0,
+        Half::Away(_) => call.unheard_ns.clamp(0, own),
+    };
+    ledger.charge(Cause::Outage, d, Bounds::between(0, unheard));
+    let least = hi_ns.map_or(0, |hi| (own - hi - resent - unheard).max(0));
     let most = (own - half.lo_ns).max(0);
     let lock = call.lock_ns.clamp(0, least);
     ledger.charge(Cause::Lock, d, Bounds::exactly(lock));

@@ -21,6 +21,7 @@ impl Pack for One {
             alternating(asked),
             alternating(answered),
             alternating(self.stall_ns),
+            alternating(self.unheard_ns),
             alternating(self.locked_ns),
             alternating(self.lock_ns),
             alternating(self.recovery_ns),
@@ -79,7 +80,7 @@ impl Pack for One {
         self.wait_ns = straight(wait);
         self.response_passing_ns = straight(response_passing);
         match more & 2 {
-            0 => self.set_rare([0; 13]),
+            0 => self.set_rare([0; 14]),
             _ => self.set_rare(u.numbers()?),
         }
         if more & 1 == 1 {
@@ -94,13 +95,14 @@ impl Pack for One {
 impl One {
     /// What most calls have none of.
     #[inline(always)]
-    fn set_rare(&mut self, rare: [u64; 13]) {
+    fn set_rare(&mut self, rare: [u64; 14]) {
         let [
             request_held,
             response_held,
             asked,
             answered,
             stall,
+            unheard,
             locked,
             lock,
             recovery,
@@ -114,6 +116,7 @@ impl One {
         self.response_held_ns = straight(response_held);
         self.inner_ns = [straight(asked), straight(answered)];
         self.stall_ns = straight(stall);
+        self.unheard_ns = straight(unheard);
         self.locked_ns = straight(locked);
         self.lock_ns = straight(lock);
         self.recovery_ns = straight(recovery);

@@ -256,7 +256,7 @@ proptest! {
     fn lines_divide_what_the_client_waited_whatever_one_capture_saw(
         truth in truth(), passing in held(), waiting in held(), lost in lost(),
         (to_server, to_client) in (half(), half()), waits_tell in any::<bool>(),
-        (stall_ns, recovery_ns, behind_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
+        (stall_ns, unheard_ns, recovery_ns, behind_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS, 0..900 * MS),
         (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
         inner_ns in [0..900 * MS, 0..900 * MS], (locked_ns, sure) in (0..900 * MS, 0..=100i64),
@@ -266,6 +266,7 @@ proptest! {
             locked_ns,
             lock_ns: locked_ns / 100 * sure,
             stall_ns,
+            unheard_ns,
             recovery_ns,
             behind_ns,
             request_held_ns,

@@ -10,7 +10,7 @@ use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use ledger::{Kept, Lost, One};
 use model::limits;
-use model::{Call, Direction, EpisodeKind, Mark, Time};
+use model::{Call, ConnectionId, Direction, EpisodeKind, Mark, Time};
 
 /// As for matched calls: longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
@@ -205,6 +205,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if b.work != 0 && facts.holes.lie_within(b.connection, from, to) {
         one.lost = Lost::Hidden;
     }
+    one.unheard_ns = unheard_ns(facts, b.connection, asked, answered);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }
@@ -217,4 +218,20 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     }
     one.may_be_held = is_hidden && !b.is_unanswered && !facts.troubles.is_quiet(b.connection);
     one
+}
+
+/// How long of a wait requests were sent again and the server's host acknowledged none of them, though it turned out to have
+/// them all: a host whose process stands still acknowledges what comes.
+fn unheard_ns(facts: &CaptureFacts, connection: ConnectionId, asked: Time, answered: Time) -> i64 {
+    let near = facts.troubles.overlapping(connection, asked, answered);
+    let in_vain = near.filter(|t| {
+        t.kind == EpisodeKind::Recovery && t.spurious && t.direction == Direction::ToServer
+    });
+    let (mut sum, mut reached) = (0, asked);
+    for t in in_vain {
+        let (from, to) = (t.first.max(reached), t.last.min(answered));
+        sum += (to - from).max(0);
+        reached = reached.max(to);
+    }
+    sum
 }

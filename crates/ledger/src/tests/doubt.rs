@@ -178,3 +178,31 @@ fn what_the_server_times_itself_is_its_service_and_the_rest_it_waited() {
     );
     assert_eq!(of(&[], 10), []);
 }
+
+/// 1.8 s in which requests were sent again and again, nothing was acknowledged, and in the end all of them had arrived.
+#[test]
+fn what_no_host_acknowledged_may_have_been_on_its_way() {
+    let call = One {
+        wait_ns: 1_800 * MS,
+        stall_ns: 1_800 * MS,
+        ..One::default()
+    };
+    let way = Half::Away(Bounds::between(MS / 2, 2 * MS));
+    let unheard = |unheard_ns| One { unheard_ns, ..call };
+    let heard = of_one(&call, &one_facts(way, Half::Here));
+    let stall = Bounds::exactly(1_798 * MS);
+    assert_eq!(charged(&heard, Cause::Stall), Some(stall));
+    let kept = of_one(&unheard(1_790 * MS), &one_facts(way, Half::Here));
+    assert_eq!(charged(&kept, Cause::Stall), Some(Bounds::exactly(8 * MS)));
+    let outage = Bounds::between(0, 1_790 * MS);
+    assert_eq!(charged(&kept, Cause::Outage), Some(outage));
+    let service = charged(&kept, Cause::Service).and_then(|b| b.hi_ns);
+    assert!(service > Some(1_790 * MS), "{service:?}");
+    // In its own capture the server had them.
+    let server = of_one(&unheard(1_790 * MS), &one_facts(Half::Here, way));
+    assert_eq!(charged(&server, Cause::Outage), None);
+    assert_eq!(
+        charged(&server, Cause::Stall),
+        Some(Bounds::exactly(1_800 * MS))
+    );
+}
