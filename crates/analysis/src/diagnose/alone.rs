@@ -220,6 +220,9 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     one
 }
 
+/// No usual timer holds an acknowledgement back for longer: who has not said a word by then may not have been asked.
+const HEARD_NS: i64 = 200_000_000;
+
 /// How long of a wait requests were sent again and the server's host acknowledged none of them, though it turned out to have
 /// them all: a host whose process stands still acknowledges what comes.
 fn unheard_ns(facts: &CaptureFacts, connection: ConnectionId, asked: Time, answered: Time) -> i64 {
