@@ -324,6 +324,7 @@ impl CaptureFacts {
         let trouble = Trouble {
             first: e.first.time,
             last: e.last.time,
+            heard: e.heard,
             first_mark: e.first,
             last_mark: e.last,
             direction: e.direction,

@@ -244,6 +244,7 @@ mod tests {
             direction: D,
             first: mark(first),
             last: mark(last),
+            heard: mark(last).time,
             retransmissions: resent.len() as u32,
             timeouts: 0,
             spurious: false,

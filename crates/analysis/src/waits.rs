@@ -72,6 +72,7 @@ mod tests {
         Trouble {
             first: Time(first * MS),
             last: Time(last * MS),
+            heard: Time(last * MS),
             first_mark: mark(first),
             last_mark: mark(last),
             direction,

@@ -87,6 +87,8 @@ pub struct Episode {
     /// Its first and last packets.
     pub first: Mark,
     pub last: Mark,
+    /// When the receiver first acknowledged any of it.
+    pub heard: Time,
     /// Segments sent again in it (0 for other kinds), and how often the retransmission timer ran
     /// out (a resend after at least 200 ms without progress).
     pub retransmissions: u32,

@@ -19,6 +19,7 @@ fn episode(kind: EpisodeKind, first: i64, last: i64) -> Episode {
         direction: Direction::ToClient,
         first: mark(first),
         last: mark(last),
+        heard: mark(last).time,
         retransmissions: 0,
         timeouts: 0,
         spurious: false,

@@ -11,6 +11,8 @@ use std::collections::{VecDeque, vec_deque};
 pub struct Trouble {
     pub first: Time,
     pub last: Time,
+    /// When the receiver first acknowledged any of it.
+    pub heard: Time,
     pub first_mark: Mark,
     pub last_mark: Mark,
     pub direction: Direction,

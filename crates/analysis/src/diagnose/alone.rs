@@ -228,11 +228,12 @@ const HEARD_NS: i64 = 200_000_000;
 fn unheard_ns(facts: &CaptureFacts, connection: ConnectionId, asked: Time, answered: Time) -> i64 {
     let near = facts.troubles.overlapping(connection, asked, answered);
     let in_vain = near.filter(|t| {
-        t.kind == EpisodeKind::Recovery && t.spurious && t.direction == Direction::ToServer
+        let is_spurious = t.kind == EpisodeKind::Recovery && t.spurious;
+        is_spurious && t.direction == Direction::ToServer && t.heard - t.first >= HEARD_NS
     });
     let (mut sum, mut reached) = (0, asked);
     for t in in_vain {
-        let (from, to) = (t.first.max(reached), t.last.min(answered));
+        let (from, to) = (t.first.max(reached), t.heard.min(answered));
         sum += (to - from).max(0);
         reached = reached.max(to);
     }

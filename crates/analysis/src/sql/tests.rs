@@ -154,6 +154,7 @@ fn what_was_lost_is_not_the_servers() {
         direction: Direction::ToServer,
         first: mark(1),
         last: mark(201),
+        heard: mark(201).time,
         retransmissions: 1,
         timeouts: 1,
         spurious: false,

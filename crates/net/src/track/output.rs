@@ -44,6 +44,7 @@ impl<H: Handler> Output<'_, H> {
             direction: d,
             first: stretch.first,
             last,
+            heard: stretch.heard.unwrap_or(last.time),
             retransmissions: stretch.retransmissions,
             timeouts: stretch.timeouts,
             spurious: stretch.spurious,

@@ -27,6 +27,7 @@ pub(super) struct Stretch {
     pub order: u64,
     pub first: Mark,
     pub last: Mark,
+    pub heard: Option<Time>,
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
@@ -43,6 +44,7 @@ impl Stretch {
             order,
             first,
             last,
+            heard: None,
             retransmissions: 0,
             timeouts: 0,
             spurious: false,
@@ -71,6 +73,8 @@ pub(super) struct Resent {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Open {
     first: Mark,
+    /// When any of what it began with was acknowledged.
+    heard: Option<Time>,
     /// Everything sent when it began.
     point: u64,
     /// Bytes in flight when it began.
@@ -120,6 +124,7 @@ impl Open {
 
     fn stretch(&self, last: Mark, order: u64) -> Stretch {
         Stretch {
+            heard: self.heard,
             retransmissions: self.retransmissions,
             timeouts: self.timeouts,
             spurious: self.spurious(),
@@ -180,6 +185,7 @@ impl Recovery {
         let open = self.open.get_or_insert_with(|| {
             Box::new(Open {
                 first: resent.first,
+                heard: None,
                 point: sent,
                 flight,
                 oldest: resent,
@@ -223,6 +229,9 @@ impl Recovery {
     ) {
         let Some(open) = &mut self.open else { return };
         open.stuck = None;
+        if position > open.oldest.start {
+            open.heard.get_or_insert(s.mark.time);
+        }
         open.duplicates_cut_off |= s.tcp.options_cut;
         if position >= open.oldest.end && !open.echo_checked {
             open.echo_checked = true;
