@@ -71,6 +71,8 @@ pub struct Facts<'a> {
     pub links: Vec<Link>,
     /// How long calls took that one of two captures has whole, and of which the other lacks something.
     pub cut_ns: i64,
+    /// How long calls of a single capture waited while their host did not even acknowledge them.
+    pub unheard_ns: i64,
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
     /// What the client that waited longest before it was served waited for; of its calls only lookups,
@@ -168,6 +170,14 @@ impl<'a> Facts<'a> {
         let untimed = seen.unanswered.0 > 0 || seen.in_order > 0;
         self.is_slow(self.response())
             || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
+    }
+
+    /// How long nothing got through at most, if that is a good part of all and the hosts that were asked did not even
+    /// acknowledge it: else answers may have been lost on their way back.
+    pub(crate) fn most_unheard_ns(&self) -> Option<i64> {
+        let most = self.account.sums.of(Cause::Outage).hi_ns?;
+        let is_worth = self.unheard_ns >= self.account.total_ns / ACCUSED_SHARE;
+        (is_worth && self.unheard_ns >= most / 5 * 4).then_some(most)
     }
 
     /// How long calls waited at most for locks that other sessions held while their clients thought.

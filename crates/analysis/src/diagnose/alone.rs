@@ -24,6 +24,8 @@ pub(super) struct OneSided {
     pub loss: Worst,
     pub outage: Worst,
     pub stall: Worst,
+    /// How long they waited while their host did not even acknowledge them.
+    pub unheard_ns: i64,
     pub locked: Worst,
     pub lock_waits: LockWaits,
     pub coincidence: Coincidences,
@@ -133,6 +135,7 @@ impl OneSided {
                 Lost::Nothing if one.stall_ns > 0 => self.stall.add(exhibit(one.stall_ns)),
                 Lost::Nothing | Lost::Hidden => {}
             }
+            self.unheard_ns = self.unheard_ns.saturating_add(one.unheard_ns);
             self.kept.push(&one);
         }
     }

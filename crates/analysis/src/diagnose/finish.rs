@@ -110,6 +110,7 @@ impl Diagnoser {
             streams: &streams,
             links: links.clone(),
             cut_ns: self.cut_ns,
+            unheard_ns: self.alone.unheard_ns,
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
             tiers: &gathered.tiers,

@@ -164,7 +164,7 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
         );
     }
     text!(
-        "{what}: {first}, {other}{known}.{cure}",
+        "{what}: {first}, {other}{known}.{unheard}{cure}",
         what = match streams {
             true => text!(
                 "Of {total} in which bytes were under way no one side has most",
@@ -182,8 +182,17 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
             code = f.rule.code(),
             cost = Value::Duration(f.cost_ns.unwrap_or(0)),
         )),
+        unheard = unheard(facts),
         cure = cure(facts),
     )
+}
+
+/// Why a wait is nobody's for which requests were sent again in vain, and nothing was lost.
+fn unheard(facts: &Facts<'_>) -> Text {
+    facts.most_unheard_ns().map_or_else(Text::default, |ns| text!(
+        " For up to {ns} of it not even an acknowledgement came: a path that keeps everything and a host that stands still look the same from here.",
+        ns = each(facts, ns),
+    ))
 }
 
 /// What would tell, the cheapest first.
