@@ -3,12 +3,16 @@
 //! What the protocols' standards say of these answers is that nothing is wrong with the call: what the client waits for
 //! then is no thought of its own. Clients know nothing of when it is worth asking again, so they wait for fixed times:
 //! Linux 5 s for NFSv3, 0.1 to 15 s for NFSv4, others 10 s.
+//!
+//! NFS4ERR_DELAY may be another client's doing: a server that calls back what it delegated (CB_RECALL) says so until that is
+//! returned (RFC 8881 section 10.2). Who sees the callbacks can tell.
 
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::HashMap;
-use model::{Call, Field, Mark, Name, Outcome, limits};
+use model::{Call, Field, Mark, Name, Outcome, Time, limits};
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::net::IpAddr;
 
 /// The answers that say so: RFC 1813 section 2.6, RFC 8881 sections 15.1.1.3, 15.1.9.2 and 15.1.10.4, XNFS (NLM).
 const LATER: [&str; 6] = [
@@ -20,6 +24,11 @@ const LATER: [&str; 6] = [
     "NLM4_DENIED_GRACE_PERIOD",
 ];
 
+/// The one that may be another client's doing; the callback that says so, and what ends it.
+const DELAY: &str = "NFS4ERR_DELAY";
+const CALLS_BACK: &str = "CB_RECALL";
+const RETURNS: &str = "DELEGRETURN";
+
 /// No client waits for longer, and what asks the same later does so for reasons of its own.
 const LONGEST_NS: i64 = 60_000_000_000;
 
@@ -28,8 +37,8 @@ type Fixed = foldhash::fast::FixedState;
 /// Such calls of one capture.
 #[derive(Default)]
 pub struct Deferred {
-    /// When each was answered so, by what it asked, until it is asked again.
-    told: HashMap<u64, Vec<Mark>, Fixed>,
+    /// When each was answered so, by what it asked, until it is asked again; and whether with NFS4ERR_DELAY.
+    told: HashMap<u64, Vec<(Mark, bool)>, Fixed>,
     remembered: usize,
     /// Each answer, and each operation, how often; in the order in which they came.
     pub answers: Vec<(&'static str, u64)>,
@@ -37,6 +46,47 @@ pub struct Deferred {
     /// From such an answer to the next request of the same.
     pub waits: Distribution,
     pub longest: Worst,
+    /// Of the waits, those behind NFS4ERR_DELAY; and of these, those while something was called back.
+    pub delayed_ns: i64,
+    pub recalled_ns: i64,
+    pub recalls: Recalls,
+}
+
+/// Callbacks for what clients were delegated.
+#[derive(Default)]
+pub struct Recalls {
+    /// How many there were, and from whom the first.
+    pub count: u64,
+    pub of: Option<IpAddr>,
+    /// Those not returned, by client and file as far as it is told; when one was returned last.
+    pending: HashMap<IpAddr, u64, Fixed>,
+    returned: Option<Time>,
+}
+
+impl Recalls {
+    /// Takes a call, if it calls something back or returns it.
+    fn call(&mut self, call: &Call, at: Time) {
+        if call.op.as_str() == CALLS_BACK {
+            self.count += 1;
+            self.of.get_or_insert(call.server.address);
+            if self.pending.len() < limits::DEFERRED {
+                *self.pending.entry(call.server.address).or_default() += 1;
+            }
+        } else if call.op.as_str() == RETURNS
+            && let Some(open) = self.pending.get_mut(&call.client.address)
+        {
+            *open -= 1;
+            if *open == 0 {
+                self.pending.remove(&call.client.address);
+            }
+            self.returned = self.returned.max(Some(at));
+        }
+    }
+
+    /// Whether anything was called back, and not returned before then.
+    fn are_since(&self, then: Time) -> bool {
+        !self.pending.is_empty() || self.returned >= Some(then)
+    }
 }
 
 /// The answer, if it is one that says "later".
@@ -52,6 +102,11 @@ impl Deferred {
     /// Takes a call of this capture; in the order of answers.
     pub fn call(&mut self, call: &Call, capture: usize) {
         let answer = answer(call);
+        if matches!(call.op.as_str(), CALLS_BACK | RETURNS)
+            && let Some(request) = call.request_first
+        {
+            self.recalls.call(call, request.time);
+        }
         if answer.is_none() && self.remembered == 0 {
             return;
         }
@@ -64,7 +119,8 @@ impl Deferred {
         count(&mut self.answers, answer);
         count(&mut self.ops, call.op);
         if self.remembered < limits::DEFERRED {
-            self.told.entry(asked).or_default().push(response);
+            let told = self.told.entry(asked).or_default();
+            told.push((response, answer == DELAY));
             self.remembered += 1;
         }
     }
@@ -75,10 +131,16 @@ impl Deferred {
             return;
         };
         let all = told.len();
-        told.retain(|at| request.time - at.time <= LONGEST_NS);
-        if told.first().is_some_and(|at| at.time <= request.time) {
-            let at = told.remove(0);
+        told.retain(|(at, _)| request.time - at.time <= LONGEST_NS);
+        if told.first().is_some_and(|(at, _)| at.time <= request.time) {
+            let (at, is_delay) = told.remove(0);
             let waited = request.time - at.time;
+            if is_delay {
+                self.delayed_ns = self.delayed_ns.saturating_add(waited);
+                if self.recalls.are_since(at.time) {
+                    self.recalled_ns = self.recalled_ns.saturating_add(waited);
+                }
+            }
             self.waits.add(waited);
             self.longest.add(Exhibit::of(waited, capture, at, request));
         }

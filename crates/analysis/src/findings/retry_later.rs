@@ -13,7 +13,9 @@
 //! That the server said so is in the packets. A call counts as asked again when the
 //! same client sends the same operation, of the same file and offset, within a
 //! minute. How long it waits is the client's own timer, and that it has to is the
-//! server's answer.
+//! server's answer. Why it says so is another matter with NFS4ERR_DELAY: a server
+//! that calls back what it delegated to another client waits for that client, or
+//! for the way to it. Nobody is accused then, nor where only a client was captured.
 //!
 //! # What to check next
 //! GRACE: the server was restarted or failed over, and lets clients claim their
@@ -67,7 +69,25 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         Text::list(each.collect(), ", ")
     };
     let answer = deferred.answers.iter().max_by_key(|(_, n)| *n);
+    let half = |part: i64, of: i64| part.saturating_mul(2) > of;
+    let are_delays = half(deferred.delayed_ns, deferred.waits.total_ns());
+    // Callbacks pass between the server and others than who waits: its own capture has them, or none were sent.
+    let seen = facts.at_server().map_or(deferred, |c| &c.deferred);
+    let are_recalled = half(seen.recalled_ns, seen.delayed_ns);
+    let is_own = !are_delays || facts.at_server().is_some() && !are_recalled;
+    let recalled = match seen.recalls.of.filter(|_| are_delays && are_recalled) {
+        Some(holder) => text!(
+            " Meanwhile what {holder} holds was called back ({n} CB_RECALL).",
+            holder = holder,
+            n = seen.recalls.count,
+        ),
+        None => Text::default(),
+    };
     Some(Finding {
+        side: match is_own {
+            true => Side::Server,
+            false => Side::Undetermined,
+        },
         title: text!(
             "The server tells its clients to ask again later, {n} time{n||s} {answer}",
             n = answer.map_or(0, |(_, n)| *n),
@@ -88,7 +108,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "the answer that says so, and the next request of the same, of the longest waits",
         ),
         why: text!(
-            "{calls,} call{calls||s} {calls|was|were} answered with that ({answers}; {ops}). {again,} of them {again|was|were} asked again, {each} later on average, {longest} at most.",
+            "{calls,} call{calls||s} {calls|was|were} answered with that ({answers}; {ops}). {again,} of them {again|was|were} asked again, {each} later on average, {longest} at most.{recalled}",
             calls = calls,
             answers = listed(
                 deferred
@@ -107,6 +127,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             again = again,
             each = Value::Duration(ns / again.max(1) as i64),
             longest = Value::Duration(deferred.waits.max_ns()),
+            recalled = recalled,
         ),
         remedy: deferred
             .answers
@@ -129,12 +150,12 @@ fn cure(answer: &str) -> Option<Text> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, MS, found};
+    use super::super::testing::{Fixture, MS, end, found};
     use super::*;
     use crate::results::Vantage;
     use crate::trace_join::tests::call;
     use crate::ways::Ways;
-    use model::{Call, Outcome};
+    use model::{Call, Name, Outcome};
 
     fn asked(at_ms: i64, outcome: Outcome) -> Call {
         Call {
@@ -168,6 +189,81 @@ mod tests {
             f.why.to_string(),
             "3 calls were answered with that (NFS3ERR_JUKEBOX 3; READ 3). 3 of them were asked again, 5.00 s later on average, 5.00 s at most."
         );
+    }
+
+    /// An OPEN that is put off for 5 s, three times; before that something is called back, and returned in the end.
+    fn delayed(f: &mut Fixture, recalls: bool, capture: usize) {
+        let named = |at_ms, op, [from, to]: [u8; 2], outcome| Call {
+            op: Name::of(op),
+            client: end(from, 900),
+            server: end(to, 2_049),
+            ..asked(at_ms, outcome)
+        };
+        let mut calls = Vec::new();
+        for n in 0..3 {
+            let at = 100_000 * n;
+            if recalls {
+                calls.push(named(at, "CB_RECALL", [2, 3], Outcome::Ok));
+            }
+            calls.push(named(
+                at + 1,
+                "OPEN",
+                [1, 2],
+                Outcome::Error("NFS4ERR_DELAY"),
+            ));
+            if recalls {
+                calls.push(named(at + 4_900, "DELEGRETURN", [3, 2], Outcome::Ok));
+            }
+            calls.push(named(at + 5_002, "OPEN", [1, 2], Outcome::Ok));
+        }
+        for call in &calls {
+            f.captures[capture].deferred.call(call, capture);
+        }
+    }
+
+    #[test]
+    fn what_another_client_has_to_return_is_not_the_server_s() {
+        let found = |vantage, recalls| {
+            let mut f = Fixture::alone(vantage);
+            delayed(&mut f, recalls, 0);
+            f.finds(Rule::RetryLater).unwrap()
+        };
+        let seen = found(Vantage::Server, true);
+        assert_eq!(
+            (seen.side, seen.cost_ns),
+            (Side::Undetermined, Some(15_000 * MS))
+        );
+        let why = seen.why.to_string();
+        assert!(
+            why.ends_with("Meanwhile what 10.0.0.3 holds was called back (3 CB_RECALL)."),
+            "{why}"
+        );
+        assert_eq!(found(Vantage::Server, false).side, Side::Server);
+        // From a client alone it cannot be seen whether there were callbacks.
+        assert_eq!(found(Vantage::Client, false).side, Side::Undetermined);
+    }
+
+    #[test]
+    fn what_was_returned_before_holds_nobody_up() {
+        let mut f = Fixture::alone(Vantage::Server);
+        let deferred = &mut f.captures[0].deferred;
+        for (at, op, outcome) in [
+            (0, "CB_RECALL", Outcome::Ok),
+            (10, "DELEGRETURN", Outcome::Ok),
+            (100, "OPEN", Outcome::Error("NFS4ERR_DELAY")),
+            (5_200, "OPEN", Outcome::Ok),
+        ] {
+            let hosts = if op == "CB_RECALL" { [2, 3] } else { [3, 2] };
+            let [client, server] = hosts.map(|host| end(host, 900));
+            let call = Call {
+                op: Name::of(op),
+                client,
+                server,
+                ..asked(at, outcome)
+            };
+            deferred.call(&call, 0);
+        }
+        assert_eq!(f.finds(Rule::RetryLater).unwrap().side, Side::Server);
     }
 
     #[test]
