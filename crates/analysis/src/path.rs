@@ -164,8 +164,9 @@ impl Acknowledged {
         })
     }
 
-    /// Takes what the end that is sent to in this direction acknowledged of a connection that is over.
-    pub fn add(&mut self, c: &ConnectionSummary, d: Direction) {
+    /// What the end that is sent to in this direction acknowledged of a connection that is over.
+    #[must_use]
+    pub fn of(c: &ConnectionSummary, d: Direction) -> Acknowledged {
         let sent = &c.directions[d.index()];
         let h = &c.handshake;
         let (asked, answered) = match d {
@@ -176,7 +177,7 @@ impl Acknowledged {
             0 => asked.zip(answered).map(|(asked, answer)| answer - asked),
             _ => None,
         };
-        self.merge(&Acknowledged {
+        Acknowledged {
             count: sent.ack_rtt_count,
             sum_ns: sent.ack_rtt_sum_ns,
             min_ns: sent.ack_rtt_min_ns,
@@ -184,7 +185,12 @@ impl Acknowledged {
             prompt_count: sent.ack_prompt_count,
             prompt_max_ns: sent.ack_prompt_max_ns,
             at_once_max_ns: sent.ack_at_once_max_ns,
-        });
+        }
+    }
+
+    /// Takes those of a connection that is over.
+    pub fn add(&mut self, c: &ConnectionSummary, d: Direction) {
+        self.merge(&Acknowledged::of(c, d));
     }
 
     /// Takes what others acknowledged.

@@ -29,13 +29,17 @@ impl Ways {
     /// Takes a connection that is over.
     pub(crate) fn add(&mut self, c: &ConnectionSummary) {
         let hosts = (c.client.address, c.server.address);
-        let is_full = self.pairs.len() >= limits::HOST_PAIRS && !self.pairs.contains_key(&hosts);
+        let told = [Direction::ToServer, Direction::ToClient].map(|d| Acknowledged::of(c, d));
+        if told.iter().all(Acknowledged::is_empty) {
+            return;
+        }
+        let is_full = self.pairs.len() >= limits::WAYS && !self.pairs.contains_key(&hosts);
         let known = match is_full {
             true => &mut self.rest,
             false => self.pairs.entry(hosts).or_default(),
         };
-        for d in [Direction::ToServer, Direction::ToClient] {
-            known[d.index()].add(c, d);
+        for (all, told) in known.iter_mut().zip(&told) {
+            all.merge(told);
         }
     }
 

@@ -241,6 +241,8 @@ pub const SERVERS_HEARD: usize = 65_536;
 /// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
 /// by clients.
 pub const HOST_PAIRS: usize = 100_000;
+/// Pairs of hosts whose ways are known apart; those of further ones are taken together with the nearest.
+pub const WAYS: usize = 4_096;
 
 /// Tokens of one row of values that is compared with the next, to fold both into one in a statement's
 /// normal form; longer rows stay.

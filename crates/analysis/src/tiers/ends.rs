@@ -15,8 +15,8 @@ const BEHIND_NS: i64 = 1_000_000;
 const CHANCE_NS: i64 = 3 * BEHIND_NS;
 /// Ends that are remembered; where there were more meanwhile, an answer proves nothing.
 const RECENT: usize = 64;
-/// Requests, and calls, that are followed at a time.
-const FOLLOWED: usize = 16_384;
+/// Requests and calls of all hosts that are followed at a time.
+pub(super) const FOLLOWED: usize = 65_536;
 /// Fewer prove nothing.
 const LEAST: u64 = 8;
 
@@ -26,8 +26,8 @@ type Key = (ConnectionId, u32);
 /// Of one host.
 #[derive(Default)]
 pub(super) struct Ends {
-    requests: HashMap<Key, Time, FixedState>,
-    calls: HashMap<Key, Time, FixedState>,
+    requests: UnderWay,
+    calls: UnderWay,
     /// When calls ended, and when they had begun.
     recent: VecDeque<(Time, Time)>,
     behind: Waits,
@@ -51,12 +51,12 @@ impl Waits {
 }
 
 impl Ends {
-    /// A request came, or was answered.
-    pub(super) fn serves(&mut self, o: &Outstanding, comes: bool) {
+    /// A request came, or was answered. `room` is how many more may be followed.
+    pub(super) fn serves(&mut self, o: &Outstanding, comes: bool, room: &mut usize) {
         if comes {
-            return begin(&mut self.requests, o);
+            return begin(&mut self.requests, o, room);
         }
-        let Some(since) = self.requests.remove(&(o.connection, o.id)) else {
+        let Some(since) = end(&mut self.requests, o, room) else {
             return;
         };
         let is_all = self.recent.len() < RECENT;
@@ -72,11 +72,11 @@ impl Ends {
     }
 
     /// A call of its own was sent, or answered.
-    pub(super) fn calls(&mut self, o: &Outstanding, begins: bool) {
+    pub(super) fn calls(&mut self, o: &Outstanding, begins: bool, room: &mut usize) {
         if begins {
-            return begin(&mut self.calls, o);
+            return begin(&mut self.calls, o, room);
         }
-        let Some(since) = self.calls.remove(&(o.connection, o.id)) else {
+        let Some(since) = end(&mut self.calls, o, room) else {
             return;
         };
         if self.recent.len() == RECENT {
@@ -106,8 +106,17 @@ impl Ends {
     }
 }
 
-fn begin(under_way: &mut HashMap<Key, Time, FixedState>, o: &Outstanding) {
-    if under_way.len() < FOLLOWED {
-        under_way.insert((o.connection, o.id), o.time);
+type UnderWay = HashMap<Key, Time, FixedState>;
+
+fn begin(under_way: &mut UnderWay, o: &Outstanding, room: &mut usize) {
+    let key = (o.connection, o.id);
+    if *room > 0 && under_way.insert(key, o.time).is_none() {
+        *room -= 1;
     }
+}
+
+fn end(under_way: &mut UnderWay, o: &Outstanding, room: &mut usize) -> Option<Time> {
+    let since = under_way.remove(&(o.connection, o.id))?;
+    *room += 1;
+    Some(since)
 }
