@@ -43,19 +43,24 @@ impl Ways {
         }
     }
 
-    /// Of two hosts, as handshakes show it.
+    /// Of a client and a server, as handshakes show it.
     #[cfg(test)]
-    pub(crate) fn of_one(halves_ns: [Option<i64>; 2]) -> Ways {
+    pub(crate) fn of_one(hosts: [u8; 2], halves_ns: [Option<i64>; 2]) -> Ways {
         let mut ways = Ways::default();
-        ways.put(1, halves_ns);
+        ways.put(hosts, halves_ns);
         ways
     }
 
     #[cfg(test)]
-    fn put(&mut self, client: u8, halves_ns: [Option<i64>; 2]) {
-        let [client, server] = [client, 200].map(|host| IpAddr::from([10, 0, 0, host]));
+    fn put(&mut self, hosts: [u8; 2], halves_ns: [Option<i64>; 2]) {
+        let [client, server] = hosts.map(|host| IpAddr::from([10, 0, 0, host]));
         let known = halves_ns.map(Acknowledged::of_handshake);
         self.pairs.insert((client, server), known);
+    }
+
+    /// What is known of the way between two hosts.
+    pub(crate) fn of(&self, hosts: Hosts) -> Option<&[Acknowledged; 2]> {
+        self.pairs.get(&hosts)
     }
 
     /// Those about as far away as the nearest, and all of which nothing is known, as one.
@@ -107,7 +112,7 @@ mod tests {
     fn clients(away_ms: &[i64]) -> Ways {
         let mut ways = Ways::default();
         for (client, ms) in (1..).zip(away_ms) {
-            ways.put(client, [Some(20_000), Some(ms * MS)]);
+            ways.put([client, 200], [Some(20_000), Some(ms * MS)]);
         }
         ways
     }
@@ -142,9 +147,9 @@ mod tests {
     #[test]
     fn of_whom_nothing_is_known_is_not_further() {
         let mut ways = clients(&[5, 40]);
-        ways.put(9, [None, None]);
+        ways.put([9, 200], [None, None]);
         assert_eq!(further_ms(&ways), [40]);
         assert_eq!(nearest_ms(&Ways::default()), None);
-        assert!(further_ms(&Ways::of_one([None, None])).is_empty());
+        assert!(further_ms(&Ways::of_one([1, 200], [None, None])).is_empty());
     }
 }

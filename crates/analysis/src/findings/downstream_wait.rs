@@ -83,7 +83,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "request and reply of the longest waits, between which its own calls lie",
         ),
         why: text!(
-            "Of {work} for which {host} works on a request of its {asked,} on average, {what} for {between}: {asks,} {at} {below}{others}{unanswered}. They come as it is asked and end as it answers.",
+            "Of {work} for which {host} works on a request of its {asked,} on average, {what} for {between}: {asks,} {at} {below}{others}{unanswered}. They come as it is asked and end as it answers.{way}",
             work = each(tier.work_ns),
             host = tier.host,
             asked = tier.asked,
@@ -100,10 +100,25 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 0 => Text::default(),
                 n => text!(", of which {n,} {n|has|have} no answer", n = n),
             },
+            way = match way_ns(facts, tier) {
+                Some(ns) => text!(
+                    " The standby's host acknowledges within {ns} what comes: what it takes beyond that is its own.",
+                    ns = Value::Duration(ns),
+                ),
+                None => Text::default(),
+            },
         ),
         remedy: remedy(tier),
         ..Rule::DownstreamWait.finding()
     })
+}
+
+/// How long the way to a standby and back takes, as its host acknowledges soonest.
+fn way_ns(facts: &Facts<'_>, tier: &Tier) -> Option<i64> {
+    let hosts = (tier.below.address, tier.host);
+    let capture = facts.captures.get(seen_in(facts)?)?;
+    let [_, to_standby] = (capture.ways.of(hosts)).filter(|_| tier.what == Asks::Copies)?;
+    to_standby.fastest_ns()
 }
 
 fn remedy(tier: &Tier) -> Vec<Text> {
@@ -157,12 +172,17 @@ pub(crate) fn meanwhile(tier: &Tier) -> Text {
     }
 }
 
+/// The capture that has the server's own calls.
+fn seen_in(facts: &Facts<'_>) -> Option<usize> {
+    match facts.captures.len() {
+        1 => Some(0),
+        _ => facts.server,
+    }
+}
+
 /// The server that is judged, where its own calls take it a quarter of the time of all calls for certain.
 pub(crate) fn tier<'a>(facts: &Facts<'a>) -> Option<&'a Tier> {
-    let seen_in = match facts.captures.len() {
-        1 => 0,
-        _ => facts.server?,
-    };
+    let seen_in = seen_in(facts)?;
     let at_server = facts.captures.get(seen_in)?;
     let is_server = |t: &&Tier| {
         let mut scopes = at_server.concurrency.levels().map(|(scope, _)| scope);
@@ -182,6 +202,7 @@ mod tests {
     use super::super::testing::{CALLS, Fixture, TOTAL_NS, end, found};
     use super::*;
     use crate::results::Side;
+    use crate::ways::Ways;
     use model::{Change, ConnectionId, Outstanding, Time};
 
     /// Half of the calls' time is the server's, so much of it beneath calls of its own.
@@ -285,10 +306,17 @@ mod tests {
         let f = found(Rule::DownstreamWait, |f| {
             beneath(f, TOTAL_NS / 2, TOTAL_NS / 2);
             f.tiers[1][0].what = Asks::Copies;
+            f.captures[1].ways = Ways::of_one([3, 2], [None, Some(7_000_000)]);
         });
+        let f = f.unwrap();
         assert_eq!(
-            f.unwrap().title.to_string(),
+            f.title.to_string(),
             "The server waits for its standby 10.0.0.3"
+        );
+        let why = f.why.to_string();
+        assert!(
+            why.contains("acknowledges within 7.00 ms what comes"),
+            "{why}"
         );
     }
 

@@ -296,7 +296,7 @@ mod tests {
     fn the_way_to_the_client_is_no_waiting() {
         let mut f = Fixture::alone(Vantage::Server);
         deferred(&mut f, 10, 5_000);
-        f.captures[0].ways = Ways::of_one([None, Some(80 * MS)]);
+        f.captures[0].ways = Ways::of_one([1, 2], [None, Some(80 * MS)]);
         let found = f.finds(Rule::RetryLater).unwrap();
         assert_eq!(found.cost_ns, Some(49_200 * MS));
     }
