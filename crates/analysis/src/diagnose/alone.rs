@@ -10,7 +10,7 @@ use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use ledger::{Kept, Lost, One};
 use model::limits;
-use model::{Call, ConnectionId, Direction, EpisodeKind, Mark, Time};
+use model::{Call, Direction, EpisodeKind, Mark, Time};
 
 /// As for matched calls: longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
@@ -202,13 +202,13 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
                 one.behind_ns = one.behind_ns.max(t.overlap_ns(asked, answered));
             }
         }
+        one.unheard_ns = unheard_ns(near.clone(), asked, answered);
         one.held = held_up(near, &times);
     }
     // Databases' calls are told apart by their order alone.
     if b.work != 0 && facts.holes.lie_within(b.connection, from, to) {
         one.lost = Lost::Hidden;
     }
-    one.unheard_ns = unheard_ns(facts, b.connection, asked, answered);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }
@@ -228,8 +228,7 @@ const HEARD_NS: i64 = 200_000_000;
 
 /// How long of a wait requests were sent again and the server's host acknowledged none of them, though it turned out to have
 /// them all: a host whose process stands still acknowledges what comes.
-fn unheard_ns(facts: &CaptureFacts, connection: ConnectionId, asked: Time, answered: Time) -> i64 {
-    let near = facts.troubles.overlapping(connection, asked, answered);
+fn unheard_ns<'a>(near: impl Iterator<Item = &'a Trouble>, asked: Time, answered: Time) -> i64 {
     let in_vain = near.filter(|t| {
         let is_spurious = t.kind == EpisodeKind::Recovery && t.spurious;
         is_spurious && t.direction == Direction::ToServer && t.heard - t.first >= HEARD_NS
