@@ -176,11 +176,9 @@ impl AllAttributes {
     /// Between which hosts most calls are.
     pub(crate) fn busiest(&self) -> Option<Hosts> {
         let mut calls: ByHosts<u64> = HashMap::default();
-        for number in 1..=self.all.len() as u64 {
-            if let Some((a, lane)) = at(&self.all, &self.lanes, number) {
-                *calls
-                    .entry((lane.client.address, lane.server.address))
-                    .or_default() += a.calls;
+        for (number, a) in (1..).zip(&self.all) {
+            if let Some(hosts) = self.hosts(number) {
+                *calls.entry(hosts).or_default() += a.calls;
             }
         }
         let busiest = calls

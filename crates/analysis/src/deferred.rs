@@ -58,7 +58,7 @@ pub struct Recalls {
     /// How many there were, and from whom the first.
     pub count: u64,
     pub of: Option<IpAddr>,
-    /// Those not returned, by client and file as far as it is told; when one was returned last.
+    /// How many each client has not returned; when one was returned last.
     pending: HashMap<IpAddr, u64, Fixed>,
     returned: Option<Time>,
 }

@@ -276,7 +276,7 @@ fn by_logon(facts: &Facts<'_>) -> Option<Finding> {
     let seen: Vec<(&'static str, &'static str, i64)> = [
         ("tcp_ns", "TCP", worst.tcp_ns),
         ("tls_ns", "TLS", worst.tls_ns),
-        ("connect_ns", "finding the server", worst.connect_ns),
+        ("connect_ns", "reaching the server", worst.connect_ns),
         ("negotiate_ns", "agreeing with it", worst.negotiate_ns),
         ("logon_ns", "authenticating", worst.logon_ns),
     ]
