@@ -1,6 +1,13 @@
-from typing import Optional
+import os
+from collections.abc import Iterator
+from typing import Optional, Union
 
 __version__: str
+
+# Shares of a capture at most; how files begin of what they told, and of calls that are judged.
+SHARES: int
+TOLD: bytes
+SEEN: bytes
 
 class Rows:
     """Rows with columns that have types; see :mod:`slowside`."""
@@ -15,3 +22,29 @@ class Rows:
 
 def run(words: list[str]) -> tuple[int, bytes, str]: ...
 def rows(words: list[str]) -> tuple[int, Optional[Rows], str]: ...
+
+class Pieces(Iterator[list[bytes]]):
+    """Files of a capture, `file` (from 0) and those behind it, into a list of pieces for each batch: one a share."""
+
+    def __init__(self, paths: list[str], file: int, shares: int) -> None: ...
+    def __next__(self) -> list[bytes]: ...
+
+class Shard:
+    """One share of the capture with these files: pieces, in order, into what is told of them, by the number of its batch."""
+
+    def __init__(self, share: int, shares: int, files: list[str], memory_bytes: int) -> None: ...
+    def take(self, piece: bytes) -> list[tuple[int, bytes]]: ...
+    def finish(self) -> list[tuple[int, bytes]]: ...
+
+class Judge(Iterator[bytes]):
+    """The line of a command on a file of what shards told, into judged calls, some thousands at a time."""
+
+    def __init__(self, words: list[str]) -> None: ...
+    def __next__(self) -> bytes: ...
+    @property
+    def over(self) -> Optional[tuple[int, str]]:
+        """Once it is over: the exit code, and what was said."""
+
+def capture_files(path: Union[str, "os.PathLike[str]"], as_one: bool) -> tuple[list[str], list[str]]: ...
+def file_span(path: Union[str, "os.PathLike[str]"]) -> Optional[tuple[int, int]]: ...
+def memory_bytes(memory: Optional[str] = None) -> int: ...

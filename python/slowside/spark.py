@@ -3,11 +3,12 @@
     >>> from slowside import spark as ring
     >>> ring.calls(spark, "/captures/*/").write.parquet("calls/")
     >>> ring.calls(spark, [("/captures/app1/", "/captures/db1/"), ("/captures/app2/", "/captures/db1/")])
+    >>> ring.calls(spark, "/captures/db1/", split=True)
 
-A capture point is one file, or one directory that holds the files of a rotated set: one capture, which is never split, as
-sessions and prepared statements live across its files. Two points of the same traffic, the client's and the server's, are
-one task, in which calls are matched. Paths must be readable by all executors under the same name, and slowside be
-installed there. Needs PySpark 4, with pyarrow.
+A capture point is one file, or one directory that holds the files of a rotated set: one capture, of which no file stands alone,
+as sessions and prepared statements live across them. With ``split`` many tasks read one. Two points of the same traffic, the
+client's and the server's, are one task, in which calls are matched. Paths must be readable by all executors under the same
+name, and slowside be installed there. Needs PySpark 4, with pyarrow.
 
 Columns are those of :func:`slowside.calls`, behind ``point``, the path, of a pair the client's. As Spark has neither, names
 are strings, and times are the integers of nanoseconds since the epoch that they are in CSV.
@@ -23,6 +24,8 @@ from typing import TYPE_CHECKING, Any, Iterator, Optional, Sequence, Union
 
 import slowside
 
+from . import _split
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
@@ -36,17 +39,28 @@ Point = Union[slowside.Path, "tuple[slowside.Path, slowside.Path]"]
 _BATCH_ROWS = 8192
 
 
-def calls(spark: "SparkSession", points: Union[str, Sequence[Point]], **options: Any) -> "DataFrame":
+def calls(
+    spark: "SparkSession", points: Union[str, Sequence[Point]], *, split: Union[bool, int] = False, **options: Any
+) -> "DataFrame":
     """A row per call of each capture point, or pair of points.
 
     :param points: a pattern of files or directories, each of them a capture point of its own, as this driver sees them; or a
         list, of which each is the path of one, or the paths of the client's and the server's.
+    :param split: read each capture point by many tasks: first its files, then its pairs of hosts in so many shares, 64 at most
+        (``True``: as many as Spark runs tasks at a time). Rows are the same. For rings that one core cannot read in time.
     :param options: those of :func:`slowside.calls`, such as ``where`` and ``columns``.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
 
     tasks = _tasks(points)
     schema = from_arrow_schema(_plain(_table_of_nothing(options), "").schema)
+    if split:
+        if any(server is not None for _, server in tasks):
+            raise slowside.SlowsideError(
+                "calls of two ends are matched by one task: leave out split, or give each end as a capture point of its own"
+            )
+        shares = spark.sparkContext.defaultParallelism if split is True else split
+        return _split.calls(spark, [point for point, _ in tasks], shares, options, _plain, schema)
     # A task for each; there are few, and what is in one may take hours.
     rows = spark.sparkContext.parallelize(tasks, len(tasks))
     frame = spark.createDataFrame(rows, "point string, server string")

@@ -2,10 +2,12 @@
 //! an answer, is Python's part (`slowside/__init__.py`), so that functions there are the commands themselves.
 
 mod rows;
+mod split;
 
 use cli::{Line, Said};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use rows::Rows;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -64,6 +66,15 @@ fn text(bytes: &[u8]) -> String {
 fn _slowside(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Rows>()?;
+    module.add_class::<split::Pieces>()?;
+    module.add_class::<split::Shard>()?;
+    module.add_class::<split::Judge>()?;
+    module.add("SEEN", PyBytes::new(module.py(), slowside::split::SEEN))?;
+    module.add("SHARES", slowside::split::SHARES)?;
+    module.add("TOLD", PyBytes::new(module.py(), slowside::split::TOLD))?;
+    module.add_function(wrap_pyfunction!(split::capture_files, module)?)?;
+    module.add_function(wrap_pyfunction!(split::file_span, module)?)?;
+    module.add_function(wrap_pyfunction!(split::memory_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(run_rows, module)?)
 }

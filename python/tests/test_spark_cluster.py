@@ -175,6 +175,13 @@ def test_rows_of_a_cluster_are_those_of_one_process(session, cluster):
     assert len(cluster.executors()) == 2
 
 
+def test_rows_of_a_ring_that_is_split_among_workers_are_those_of_one_process(session, ring_of_ten):
+    found = ring.calls(session, [str(ring_of_ten)], split=True).toArrow()
+    alone = expected([ring_of_ten])
+    assert found.num_rows == alone.num_rows > 0
+    assert rows(found) == rows(alone)
+
+
 def test_an_executor_that_is_killed_at_its_work_takes_no_row_along(session, cluster, tmp_path):
     points = [tmp_path / "one.pcap", tmp_path / "two.pcap"]
     for n, point in enumerate(points):

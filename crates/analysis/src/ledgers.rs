@@ -27,6 +27,7 @@ use ledger::{
     Queued, Share, Sums, divide_both, divide_one,
 };
 use model::{ConnectionId, Direction, Mark, Time};
+use serde::{Deserialize, Serialize};
 
 /// How long operations took, by the number of their call.
 pub type Operations = HashMap<u64, i64, foldhash::fast::FixedState>;
@@ -60,7 +61,7 @@ pub struct Looked<'a> {
 }
 
 /// What is known of a call once its captures were judged.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Judged {
     pub ledger: Ledger,
     /// Whether the judgement rests on it; turns beside calls of known protocols are only listed.

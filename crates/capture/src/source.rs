@@ -2,12 +2,13 @@
 //! zstd (RFC 8878) and lz4 frames are recognized by their magic numbers and decompressed as they
 //! are read; what was consumed is counted before decompression, for progress.
 
+use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a file is compressed.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Compression {
     None,
     Gzip,

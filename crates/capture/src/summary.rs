@@ -2,9 +2,10 @@
 
 use crate::source::Compression;
 use model::{LinkType, Time};
+use serde::{Deserialize, Serialize};
 
 /// How packets are stored in a file.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Format {
     Pcap,
     PcapNg,
@@ -23,7 +24,7 @@ impl Format {
 }
 
 /// One file of a capture, as far as it was read.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileSummary {
     /// As given.
     pub name: String,
@@ -98,7 +99,9 @@ pub struct CaptureSummary {
 }
 
 impl CaptureSummary {
-    pub(crate) fn of(files: Vec<FileSummary>) -> CaptureSummary {
+    /// Of all of these.
+    #[must_use]
+    pub fn of(files: Vec<FileSummary>) -> CaptureSummary {
         let mut sum = CaptureSummary::default();
         for f in &files {
             sum.packets += f.packets;

@@ -39,7 +39,7 @@ pub(crate) use interface::FromInterface;
 pub(crate) use live::{Live, LiveFormat, Metrics, Otlp};
 pub(crate) use ops::{Ops, OpsFormat, labels};
 pub(crate) use probe::{Probe, Stream, Switch};
-pub(crate) use reading::{Common, Inputs, by_key};
+pub(crate) use reading::{Common, Inputs, by_key, memory_bytes};
 pub(crate) use report::Report;
 pub(crate) use shell::{Completions, Man};
 pub(crate) use sql::Sql;

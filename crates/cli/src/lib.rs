@@ -15,7 +15,7 @@ mod view;
 
 #[cfg(unix)]
 pub use exhausted::OrEnd;
-pub use line::{Line, Said, screens};
+pub use line::{Line, Said, memory_bytes, screens};
 
 use args::{Arguments, Command};
 use exit::Done;

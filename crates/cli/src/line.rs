@@ -4,17 +4,27 @@
 //! All is as in a process of its own, but for what there is one of: signals are left alone, there is no terminal, and
 //! files are read by name only, as standard input is the other's.
 
+use crate::args::Command;
 use crate::command::live::tell;
 use crate::view::{Picture, Shared, State};
-use crate::{answer, answer_by, args, ask, out};
+use crate::{answer, answer_by, args, ask, command, exit, out};
 use analysis::live::Past;
 use jiff::tz::TimeZone;
+use slowside::split::Part;
 use slowside::{Config, Control, Error, LiveOptions, Source};
-use std::io::Cursor;
+use std::io::{self, Cursor};
 use std::sync::{Arc, Mutex};
 
 /// A command line that was understood.
 pub struct Line(args::Arguments);
+
+/// How many bytes `--memory` means, or its absence.
+///
+/// # Errors
+/// When it is not understood.
+pub fn memory_bytes(size: Option<&str>) -> Result<u64, String> {
+    args::memory_bytes(size)
+}
 
 /// How it ended and what it wrote.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -43,6 +53,18 @@ impl Line {
     #[must_use]
     pub fn ask(&self) -> Said {
         said(|| answer_by(ask, &self.0))
+    }
+
+    /// What a `calls` line asks of a file of what shards told ([`slowside::split`]): `sink` takes the calls that are handed on
+    /// to those who write rows, some thousands at a time.
+    #[must_use]
+    pub fn judge(&self, sink: &mut dyn FnMut(Part) -> io::Result<()>) -> Said {
+        said(|| {
+            exit::code(match &self.0.command {
+                Some(Command::Calls(args)) => command::calls::judge(args, sink),
+                _ => Err(anyhow::anyhow!("rows of calls alone are made in shares")),
+            })
+        })
     }
 }
 

@@ -2,9 +2,10 @@
 //! doing it is, by the direction of the bytes that waited.
 
 use model::Direction;
+use serde::{Deserialize, Serialize};
 
 /// Where time passes, and whose doing it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Place {
     Client,
     Network,
@@ -30,7 +31,7 @@ impl Place {
 macro_rules! causes {
     ($($(#[doc = $doc:literal])+ $cause:ident $name:literal,)+) => {
         /// Why time passed.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         pub enum Cause {
             $($(#[doc = $doc])+ $cause,)+
         }

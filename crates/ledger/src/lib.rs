@@ -31,9 +31,10 @@ pub use one::{Half, Lost, One, OneFacts, Queued, Share, divide_one};
 pub use sums::{Sum, Sums};
 
 use model::Direction;
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds from `lo` to `hi`; without a bound above where `hi` is `None`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Bounds {
     pub lo_ns: i64,
     pub hi_ns: Option<i64>,
@@ -86,7 +87,7 @@ impl Locked {
 
 /// Part of a call's time: why, and of which direction's bytes (for causes that are of none, towards the
 /// server).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Charge {
     pub cause: Cause,
     pub direction: Direction,
@@ -103,7 +104,7 @@ pub struct Line {
 }
 
 /// One call's time.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     /// What the client waited.
     pub response: Bounds,

@@ -1,5 +1,6 @@
 //! The call: one request and its response, with its four times.
 
+use crate::word::Word;
 use crate::{ConnectionId, Detail, Endpoint, Name, PacketRef, Sql, Time};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -179,7 +180,7 @@ impl Reason {
 }
 
 /// An error that has a number or a state and no name: `ORA-00942`, `42P01`, `ER-1146`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Code {
     public: bool,
     length: u8,
@@ -236,12 +237,12 @@ impl fmt::Debug for Code {
 }
 
 /// How a call ended.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Outcome {
     Ok,
     /// The protocol's own error, by its RFC name; an unknown number is `error` with
     /// [`Field::Status`](crate::Field) in the detail.
-    Error(&'static str),
+    Error(#[serde(with = "crate::word")] Word),
     /// An error of a database.
     Code(Code),
     /// A request without a response.
@@ -284,7 +285,7 @@ impl Outcome {
 
 /// Where a response lies, or its end, that was not seen; of a call that was [never answered](Call::is_unanswered), from
 /// when on it may have been sent, and until when nothing had come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HiddenResponse {
     /// The first bytes that may hold it: the call waited for so long at least. The request's end, where the capture lacks
     /// bytes behind that.
@@ -308,7 +309,7 @@ impl HiddenResponse {
 /// All four marks are known for a call that is `Ok` or an `Error`.
 /// `response_first` is where the response's first byte came, `response_last` is the latest packet
 /// that brought any byte of it (retransmitted copies do not count, the first copy of a byte does).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Call {
     /// The order of the packet that completed it (see [`Packet::order`](crate::Packet)).
     pub order: u64,
@@ -352,7 +353,8 @@ pub struct Call {
     /// asked for, what a call of NFS names; of a lookup the
     /// name that is asked about; for SMB2 that of the file, where the call has one.
     pub text: Option<Arc<str>>,
-    /// Of a database's call: whose session it belongs to, and which statement.
+    /// Of a database's call: whose session it belongs to, and which statement. Many calls share one: it is written apart.
+    #[serde(skip)]
     pub sql: Option<Arc<Sql>>,
 }
 
@@ -436,7 +438,7 @@ impl Call {
 /// These come apart from [`Call`]s so that the calls of a client or server can be counted as they
 /// are sent, long before they are complete, and so that calls whose answer the capture hides do not
 /// count as outstanding for ever.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Outstanding {
     /// The order of the packet that changed it.
     pub order: u64,
@@ -461,7 +463,7 @@ impl Outstanding {
 }
 
 /// How the number of outstanding calls changes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Change {
     /// A request was sent.
     Sent,

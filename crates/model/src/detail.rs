@@ -1,6 +1,8 @@
 //! Protocol fields of a call: a flat row of named integers, so that columns, filters and exports are
 //! driven by one table.
 
+use serde::{Deserialize, Serialize};
+
 /// How a field's integer is to be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldKind {
@@ -15,7 +17,7 @@ pub enum FieldKind {
 macro_rules! fields {
     ($($(#[$doc:meta])* $variant:ident $name:literal $kind:expr;)*) => {
         /// The fields protocols may set.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
         pub enum Field { $($(#[$doc])* $variant,)* }
 
         impl Field {
@@ -91,23 +93,23 @@ fields! {
 }
 
 /// Fields a call may have (protocols set eight at most).
-const FIELDS: usize = 8;
+const MOST: usize = 8;
 
 /// The protocol fields of one call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Detail {
     /// How many are set; what lies behind them is as in [`Detail::default`].
     set: u8,
-    names: [Field; FIELDS],
-    values: [u64; FIELDS],
+    names: [Field; MOST],
+    values: [u64; MOST],
 }
 
 impl Default for Detail {
     fn default() -> Detail {
         Detail {
             set: 0,
-            names: [Field::File; FIELDS],
-            values: [0; FIELDS],
+            names: [Field::File; MOST],
+            values: [0; MOST],
         }
     }
 }

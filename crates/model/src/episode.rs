@@ -74,7 +74,7 @@ pub struct Resent {
 }
 
 /// A stretch of time of one direction of a connection.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Episode {
     /// The order of the packet that ended it.
     pub order: u64,

@@ -5,10 +5,11 @@
 //! come on several connections. Who does that takes them in the order of packets.
 
 use crate::ConnectionId;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// What a name is in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Directory {
     /// Of this handle.
     File(u64),
@@ -17,7 +18,7 @@ pub enum Directory {
 }
 
 /// What a packet said.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Naming {
     /// The file with this handle is called so: a name in its directory, or several with slashes between
     /// them; of a root itself, nothing.
@@ -40,7 +41,7 @@ pub enum Naming {
 }
 
 /// The same with its place among the capture's records.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FileName {
     /// The order of the packet that said it.
     pub order: u64,

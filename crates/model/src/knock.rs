@@ -2,10 +2,11 @@
 //! somebody at this port. What it waits for while nobody answers is told by them alone.
 
 use crate::{Endpoint, Mark};
+use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
 
 /// What kind of packet it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum KnockKind {
     /// TCP: a connection is asked for, granted, refused or torn down.
     Syn,
@@ -18,7 +19,7 @@ pub enum KnockKind {
 }
 
 /// A packet of TCP or UDP that may begin or end a wait without being a call's.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Knock {
     pub order: u64,
     pub at: Mark,
@@ -31,7 +32,7 @@ pub struct Knock {
 }
 
 /// An ARP packet for IPv4 over Ethernet (RFC 826).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Arp {
     pub order: u64,
     pub at: Mark,

@@ -27,6 +27,7 @@ pub mod sql;
 pub mod sqlnet;
 mod time;
 mod timeline;
+pub mod word;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Vanished, Wait};
 pub use call::{Call, Change, Code, HiddenResponse, Mark, Outcome, Outstanding, Protocol, Reason};

@@ -3,6 +3,7 @@
 //! A name has the same length whatever it says, so that tables hold them ready-made and comparing or
 //! hashing one is a few instructions without a call: it is done several times a call.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -54,6 +55,18 @@ impl Name {
         let [text @ .., length] = &self.0;
         let text = text.get(..usize::from(*length)).unwrap_or_default();
         std::str::from_utf8(text).unwrap_or_default()
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
+        String::deserialize(from).map(|text| Name::of(&text))
     }
 }
 

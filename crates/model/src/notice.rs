@@ -3,10 +3,11 @@
 //! asks for it.
 
 use crate::{Cast, Endpoint, Mark, SightKind, Time, Transport};
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Something noticed at a packet or, where it is a count, over a batch of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Notice {
     pub order: u64,
     pub at: Mark,
@@ -14,7 +15,7 @@ pub struct Notice {
 }
 
 /// What it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum NoticeKind {
     Bridge(Bpdu),
     InvalidArp(InvalidArp),
@@ -28,14 +29,14 @@ pub enum NoticeKind {
 
 /// A bridge: its priority (with the number of the VLAN or instance in the lower twelve bits, IEEE
 /// 802.1t) and its hardware address. The lowest of all bridges becomes the root.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Bridge {
     pub priority: u16,
     pub hardware: [u8; 6],
 }
 
 /// A bridge protocol data unit (IEEE 802.1D-2004 section 9.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Bpdu {
     /// The VLAN that its tree is for, where the bridge has one for each (Cisco's per-VLAN trees).
     pub vlan: Option<u16>,
@@ -46,7 +47,7 @@ pub struct Bpdu {
 }
 
 /// What a bridge says of the tree.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tree {
     pub root: Bridge,
     pub bridge: Bridge,
@@ -61,7 +62,7 @@ pub struct Tree {
 }
 
 /// An ARP packet that says what cannot be.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum ArpFault {
     /// Other lengths of addresses than Ethernet and IPv4 have.
     Lengths,
@@ -100,14 +101,14 @@ impl ArpFault {
 }
 
 /// An invalid ARP packet and who sent it, by the frame's source.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct InvalidArp {
     pub fault: ArpFault,
     pub source: [u8; 6],
 }
 
 /// Why a packet could not be delivered.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum IcmpReason {
     /// No way to its network or host, or nobody answers there; the code of ICMP or ICMPv6.
     Unreachable(u8),
@@ -139,7 +140,7 @@ impl IcmpReason {
 }
 
 /// A router or host gives a packet back (RFC 792, 1191, 4443), of which it quotes the headers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct IcmpError {
     /// Who says it.
     pub from: IpAddr,
@@ -153,7 +154,7 @@ pub struct IcmpError {
 }
 
 /// Which checksum.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum ChecksumOf {
     Ip,
     Tcp,
@@ -175,7 +176,7 @@ impl ChecksumOf {
 pub const SHOWN_CHECKSUMS: usize = 4;
 
 /// Checksums of a sender's packets in a batch, as far as packets were captured whole.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Checksums {
     pub of: ChecksumOf,
     pub source: IpAddr,
@@ -190,7 +191,7 @@ pub struct Checksums {
 }
 
 /// IP fragments of a batch.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Fragments {
     pub fragments: u64,
     /// Datagrams of which all parts came.
@@ -198,7 +199,7 @@ pub struct Fragments {
 }
 
 /// A datagram of which parts never came.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LostFragments {
     pub source: IpAddr,
     pub destination: IpAddr,
@@ -214,7 +215,7 @@ pub struct LostFragments {
 }
 
 /// Packets between two hosts that carry a VLAN's tag: the first of each batch.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tagged {
     /// The outermost tag and the one inside, if there are two.
     pub vlans: [Option<u16>; 2],
@@ -226,7 +227,7 @@ pub struct Tagged {
 }
 
 /// A frame that goes to everybody or to a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Flooded {
     pub cast: Cast,
     pub source: [u8; 6],

@@ -31,11 +31,11 @@ impl From<u64> for PacketRef {
 }
 
 /// A link-layer type as in the pcap registry (LINKTYPE_ETHERNET is 1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct LinkType(pub u16);
 
 /// One captured packet; its bytes are `start..start + captured` of the batch it stands in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Packet {
     pub time: Time,
     /// Grows through the whole capture, from 0, in the order in which packets are handed on. One

@@ -2,11 +2,12 @@
 //! capture are made of. Kept only where somebody asks for it.
 
 use crate::{Mark, SightKind::*};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 
 /// To whom a frame goes, by its link-layer address.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Cast {
     Unicast,
     Multicast,
@@ -16,7 +17,7 @@ pub enum Cast {
 }
 
 /// What a packet holds, as far down as its headers were read; of tunnels what is inside.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum SightKind {
     Tcp,
     Udp,

@@ -1,6 +1,7 @@
 //! What a database's call says beyond its times: whose session it belongs to and which statement it
 //! works on. One record is shared by all calls of a cursor, so that a call carries a pointer.
 
+use crate::word::Word;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ pub mod op {
 }
 
 /// Why no statements are shown of a session.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Hidden {
     Tls,
     /// GSSAPI encryption.
@@ -91,7 +92,7 @@ impl Purpose {
 }
 
 /// A database session, as far as its logon was seen. It never holds a password or a key.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct SqlSession {
     pub user: Option<Arc<str>>,
     /// PostgreSQL's and MySQL's database; Oracle's service name or SID.
@@ -112,8 +113,10 @@ pub struct SqlSession {
     pub hidden: Option<Hidden>,
     pub purpose: Option<Purpose>,
     /// What Oracle's native services agreed on: the cipher, and the hash of integrity.
-    pub cipher: Option<&'static str>,
-    pub checksum: Option<&'static str>,
+    #[serde(with = "crate::word::maybe")]
+    pub cipher: Option<Word>,
+    #[serde(with = "crate::word::maybe")]
+    pub checksum: Option<Word>,
     /// Whether a password crossed the wire readable (it is not kept).
     pub plaintext_password: bool,
     /// Whether it is a native client of Oracle's whose numbers have their largest byte first: cursors and rows of its
@@ -125,7 +128,9 @@ pub struct SqlSession {
 }
 
 /// Where a statement's text was found.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, Serialize, Deserialize,
+)]
 pub enum Found {
     /// In its place in the message.
     #[default]
@@ -135,7 +140,7 @@ pub enum Found {
 }
 
 /// A statement.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Statement {
     /// A stable hash of the normal form.
     pub id: u64,
@@ -165,7 +170,7 @@ impl Sql {
 }
 
 /// Whose call it is, and what it works on.
-#[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Default, Debug, Serialize, Deserialize)]
 pub struct Sql {
     pub session: Arc<SqlSession>,
     /// `None`: the call has none, or it was not seen.

@@ -10,6 +10,6 @@ mod decode;
 mod segment;
 mod track;
 
-pub use decode::{Counts, Decoder, Flow, Outline, PacketAnonymiser};
+pub use decode::{Counts, Decoder, Flow, Outline, PacketAnonymiser, Whose};
 pub use segment::{Connection, Ecn, Flags, Handler, Kept, Segment, Tcp};
 pub use track::{PARTITIONS, Tracker, partition};

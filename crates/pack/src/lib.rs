@@ -1,6 +1,6 @@
 //! A value into few bytes and back, for what is kept in great numbers and seldom looked at: connections
-//! that are quiet, rows of a list. A format of serde's, for our own memory and nobody else's: it does
-//! not describe itself and never leaves the process.
+//! that are quiet, rows of a list. A format of serde's, for our own memory and that of processes of the same
+//! version with which a capture is shared: it does not describe itself.
 //!
 //! Most numbers of such values are zero or small, and of the others most come several times, such as the
 //! time of the last packet:

@@ -23,7 +23,7 @@ pub(crate) fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<Followed, Error> {
     let share = run::share_for_calls(config);
-    let mut stream = Stream::start(run::open(inputs)?, share, Wanted::Grouped);
+    let mut stream = Stream::start(run::input(inputs, config)?, share, Wanted::Grouped);
     let mut selection = Selection::new(config);
     let mut records = Answers::default();
     loop {

@@ -6,6 +6,7 @@ use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::hops;
 use crate::link::Wanted;
+use crate::split::Seen;
 use crate::{Error, run};
 use analysis::file_names::FileNames;
 use analysis::findings::Owners;
@@ -35,12 +36,17 @@ pub struct CallSeen<'a> {
     pub beneath: Option<Beneath>,
     /// Which findings of the diagnosis own lines of its ledger.
     pub owners: &'a Owners,
-    /// What packets said of files' names until then.
-    pub names: &'a FileNames,
+    /// The path of its file, as far as packets said it until then.
+    pub path: Option<&'a str>,
+    /// Its place among the calls that are handed on, from 1.
+    pub order: u64,
 }
 
 /// Who takes the rows.
 pub type CallSink<'a> = dyn FnMut(&CallSeen<'_>) -> io::Result<()> + 'a;
+
+/// Who takes calls that are wanted, with what is known of names.
+type Take<'a> = dyn FnMut(CallSeen<'_>, &FileNames) -> io::Result<()> + 'a;
 
 /// Reads one capture or those of both ends and hands every call to `sink`: in order of completion at the
 /// client, then those that only the server's capture has. What can be read only once has to be
@@ -54,6 +60,12 @@ pub fn calls(
     sink: &mut CallSink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Vec<CaptureResult>, Error> {
+    if config.handed_on
+        && let Captures::One(inputs) = captures
+        && let Some(seen) = Seen::open(inputs)
+    {
+        return seen.hand_on(sink);
+    }
     // A call's row is the same whichever others are asked for.
     let asked = config.filter.as_ref();
     let config = &Config {
@@ -85,6 +97,17 @@ pub fn calls(
     let owners = Owners::of(&diagnosis);
     let beneath = beneath(&captures, &diagnosis, config, events)?;
     let mut known = diagnosis.captures;
+    let mut order = 0;
+    // What packets say of a file's name is asked of those that are handed on.
+    let sink: &mut Take<'_> = &mut |seen: CallSeen<'_>, names: &FileNames| {
+        order += 1;
+        let path = names.path_of(seen.call);
+        sink(&CallSeen {
+            path: path.as_deref(),
+            order,
+            ..seen
+        })
+    };
     match &captures {
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
             let take = |row, call: &Call| Known {
@@ -194,7 +217,7 @@ fn rows(
     config: &Config,
     known: impl Fn(u64, &Call) -> Known,
     owners: &Owners,
-    sink: &mut CallSink<'_>,
+    sink: &mut Take<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<CaptureResult, Error> {
     let mut number = 0;
@@ -202,18 +225,22 @@ fn rows(
         let known = known(number, call);
         number += 1;
         match known.is_wanted {
-            true => sink(&CallSeen {
-                call,
-                files,
-                server_files,
-                judged: known.judged,
-                connection: known.connection,
-                unpaired: known.unpaired,
-                hops: known.hops,
-                beneath: known.beneath,
-                owners,
-                names,
-            }),
+            true => {
+                let seen = CallSeen {
+                    call,
+                    files,
+                    server_files,
+                    judged: known.judged,
+                    connection: known.connection,
+                    unpaired: known.unpaired,
+                    hops: known.hops,
+                    beneath: known.beneath,
+                    owners,
+                    path: None,
+                    order: 0,
+                };
+                sink(seen, names)
+            }
             false => Ok(()),
         }
     };

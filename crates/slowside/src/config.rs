@@ -56,6 +56,9 @@ pub struct Config {
     /// Captures of other clients of the same server, a list of files each, or of other servers of the same client: in
     /// place of the first of the two captures; for a diagnosis.
     pub peers: Vec<Vec<PathBuf>>,
+    /// Whether what is read was handed on by other processes of slowside ([`split`](crate::split)), and is no capture: from
+    /// strangers nothing is taken for that.
+    pub handed_on: bool,
 }
 
 impl Default for Config {
@@ -73,6 +76,7 @@ impl Default for Config {
             hosts: Arc::default(),
             between: Vec::new(),
             peers: Vec::new(),
+            handed_on: false,
         }
     }
 }

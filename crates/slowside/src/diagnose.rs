@@ -11,7 +11,7 @@ use crate::link::Wanted;
 use crate::merge::Answers;
 use crate::numbers::{Numbers, Opened};
 use crate::run::{self, Selection, Tally};
-use crate::stream::{Stream, Times};
+use crate::stream::{Input, Stream, Times};
 use analysis::charts::Charts;
 use analysis::compare::Kept;
 use analysis::compare::blocks::FIRST_WIDTH_NS;
@@ -146,8 +146,9 @@ impl<'a> ReadOptions<'a> {
         let config = self.config;
         let times = Times::new(config.from, config.to);
         let has_calls = |d: &Diagnosed| d.diagnosis.captures.iter().any(|c| c.calls > 0);
-        if !times.are_bounded() || has_calls(&d) || config.filter.is_some() || captures.are_piped()
-        {
+        // Where rows are asked for, there are none: those of calls that began within.
+        let is_answer = has_calls(&d) || self.rows || captures.are_piped();
+        if !times.are_bounded() || is_answer || config.filter.is_some() {
             return Ok(d);
         }
         let all_times = Config {
@@ -238,7 +239,13 @@ impl<'a> ReadOptions<'a> {
 
     /// A capture that is open already.
     pub(crate) fn one(&self, capture: Capture) -> Result<Diagnosis, Error> {
-        let made = self.open(vec![capture], [None, None], [None, None], None, &mut |_| {})?;
+        let made = self.open(
+            vec![capture.into()],
+            [None, None],
+            [None, None],
+            None,
+            &mut |_| {},
+        )?;
         Ok(made.diagnosis)
     }
 
@@ -302,14 +309,15 @@ impl<'a> ReadOptions<'a> {
         events: &mut dyn FnMut(Event),
     ) -> Result<Made, Error> {
         let inputs = captures.inputs().into_iter();
-        let opened: Result<Vec<Capture>, Error> = inputs.map(run::open).collect();
+        let opened = inputs.map(|files| run::input(files, self.config));
+        let opened: Result<Vec<Input>, Error> = opened.collect();
         let list = self.conns.then(|| Gathered::new(captures));
         self.open(opened?, captures.stated(), chosen, list, events)
     }
 
     fn open(
         &self,
-        captures: Vec<Capture>,
+        captures: Vec<Input>,
         stated: [Option<Vantage>; 2],
         chosen: [Option<Rows>; 2],
         mut conns: Option<Gathered>,
@@ -475,7 +483,7 @@ impl<'a> ReadOptions<'a> {
         end
     }
 
-    fn sides(&self, captures: Vec<Capture>) -> Vec<Side<'a>> {
+    fn sides(&self, captures: Vec<Input>) -> Vec<Side<'a>> {
         let wanted = match (self.measure, self.conns) {
             (true, _) => Wanted::Measured(FIRST_WIDTH_NS),
             (false, true) => Wanted::Reported,

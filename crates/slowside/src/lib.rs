@@ -29,6 +29,7 @@ mod run;
 mod series;
 mod sort;
 mod span;
+pub mod split;
 mod spool;
 mod sql;
 mod sqlnet;

@@ -177,7 +177,7 @@ fn open(source: Source) -> Result<Capture, Error> {
 }
 
 fn files(finished: &Finished) -> FilesFacts {
-    let summary = finished.capture.summary();
+    let summary = &finished.summary;
     let file = |f: &capture::FileSummary| FileFacts {
         name: f.name.clone(),
         format: f.format.name(),

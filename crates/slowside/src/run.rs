@@ -4,7 +4,8 @@ use crate::Error;
 use crate::config::{Config, Event, Moment};
 use crate::link::Wanted;
 use crate::merge::Answers;
-use crate::stream::{Finished, Progress, Stream};
+use crate::split::Telling;
+use crate::stream::{Finished, Input, Progress, Stream};
 use analysis::file_names::FileNames;
 use analysis::results::CaptureResult;
 use analysis::text::Text;
@@ -200,15 +201,13 @@ impl Tally {
     }
 
     pub(crate) fn result(self, finished: &Finished) -> CaptureResult {
-        let summary = finished.capture.summary();
-        let mut problems = finished.capture.problems().clone();
-        problems.merge(&finished.problems);
-        if let Some(e) = &finished.error {
-            let text = e.to_string();
+        let summary = &finished.summary;
+        let mut problems = finished.problems.clone();
+        if let Some(text) = finished.error.clone() {
             problems.damage("reading-stopped", || (text, model::Where::default()));
         }
         CaptureResult {
-            files: finished.capture.files().to_vec(),
+            files: summary.files.iter().map(|f| f.name.clone()).collect(),
             side: None,
             concluded: None,
             side_from: Text::default(),
@@ -261,6 +260,18 @@ pub(crate) fn open(inputs: &[PathBuf]) -> Result<Capture, Error> {
     Capture::open(inputs).map_err(|e| Error::Message(e.to_string()))
 }
 
+/// The same, or what others told of a capture in its place, where it is handed on.
+pub(crate) fn input(inputs: &[PathBuf], config: &Config) -> Result<Input, Error> {
+    if !config.handed_on {
+        return open(inputs).map(Input::from);
+    }
+    let room = share(config, 1).connections_bytes;
+    match Telling::open(inputs, room)? {
+        Some(told) => Ok(Input::Told(Box::new(told))),
+        None => open(inputs).map(Input::from),
+    }
+}
+
 /// Tells the progress of a stream.
 pub(crate) fn report(stream: &Stream, events: &mut dyn FnMut(Event)) {
     progress(&stream.progress, events);
@@ -306,9 +317,9 @@ pub(crate) fn read_wanted(
     sink: Sink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
-    let capture = open(inputs)?;
-    let files = capture.files().to_vec();
-    let mut stream = Stream::start(capture, share_for_calls(config), wanted);
+    let input = input(inputs, config)?;
+    let files = input.files();
+    let mut stream = Stream::start(input, share_for_calls(config), wanted);
     let mut names = FileNames::default();
     let mut records = Answers::default();
     let mut tally = Tally::default();

@@ -9,23 +9,28 @@
 //! comes out does not depend on how many there are. Channels are short: a slow consumer holds the
 //! reader back, and memory is a handful of batches.
 
+mod input;
 mod shards;
+mod times;
+
+pub(crate) use input::{Finished, Input, Progress};
+pub(crate) use times::Times;
 
 use crate::Error;
-use crate::config::Moment;
 use crate::firsts::{Firsts, ThreadProblems};
 use crate::link::{END, Link, Number, Records, Wanted};
 use crate::live::batches::{BatchKeeper, KeptBatch};
 use crate::merge::Answers;
 use crate::room::{Room, Tenant};
 use crate::run::Share;
+use crate::split::Telling;
 use crate::sweeps::Sweeps;
 use capture::{Capture, CaptureError};
 use crossbeam_channel::{Receiver, Sender};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
 use net::{Counts, Decoder, Segment, Tracker};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 /// Batches under way at the same time: one being read, one per stage, one spare each.
@@ -130,6 +135,11 @@ impl Connections {
         firsts.look(tracker.problems(), (order, ConnectionId(u64::MAX)), None);
     }
 
+    /// Bytes that they take up, as they are weighed.
+    pub(crate) fn weight(&self) -> u64 {
+        self.tracker.weights().iter().sum()
+    }
+
     /// The records of the batch.
     pub(crate) fn take(&mut self, decoded: &Decoded, records: &mut Records) {
         let (order, now) = decoded.reached;
@@ -140,7 +150,7 @@ impl Connections {
     }
 
     /// Those records of the batch that are no connection's: of one thread's answer.
-    fn take_loose(decoded: &Decoded, records: &mut Records) {
+    pub(crate) fn take_loose(decoded: &Decoded, records: &mut Records) {
         records.arps.extend_from_slice(&decoded.arps);
         records.sights.extend_from_slice(&decoded.sights);
         records.kept = decoded.kept.clone();
@@ -173,39 +183,6 @@ impl Connections {
     }
 }
 
-/// What the reader knows when it has come to the end.
-pub(crate) struct Finished {
-    pub capture: Capture,
-    pub problems: Problems,
-    pub counts: Counts,
-    pub error: Option<CaptureError>,
-}
-
-/// How far the reader has come.
-pub(crate) struct Progress {
-    pub read: AtomicU64,
-    pub total: AtomicU64,
-    pub packets: AtomicU64,
-    /// Time of the first packet in the order of reading; `i64::MIN` before it.
-    first: AtomicI64,
-}
-
-impl Progress {
-    fn new() -> Progress {
-        Progress {
-            read: AtomicU64::new(0),
-            total: AtomicU64::new(0),
-            packets: AtomicU64::new(0),
-            first: AtomicI64::new(i64::MIN),
-        }
-    }
-
-    fn first_time(&self) -> Option<Time> {
-        let first = self.first.load(Ordering::Relaxed);
-        (first != i64::MIN).then_some(Time(first))
-    }
-}
-
 enum Mode {
     Inline {
         reader: Box<Reader>,
@@ -217,6 +194,7 @@ enum Mode {
         reader: JoinHandle<Option<Reader>>,
         workers: Vec<JoinHandle<Option<ThreadProblems>>>,
     },
+    Told(Box<Telling>),
     Done,
 }
 
@@ -234,6 +212,8 @@ pub(crate) struct Stream {
     pub progress: Arc<Progress>,
     /// Set once `next` has returned `false`.
     pub finished: Option<Finished>,
+    /// Why what others told cannot be read.
+    failed: Option<Error>,
 }
 
 /// Reads and decodes.
@@ -252,44 +232,6 @@ pub(crate) struct Reader {
     sweeps: Sweeps,
     /// Packets that were read and come behind a sweep.
     rest: Option<Batch>,
-}
-
-/// From when to when packets count.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Times {
-    pub from: Option<Moment>,
-    pub to: Option<Moment>,
-    /// Where relative ones count from: the first packet of all.
-    start: Option<Time>,
-}
-
-impl Times {
-    pub(crate) fn new(from: Option<Moment>, to: Option<Moment>) -> Times {
-        Times {
-            from,
-            to,
-            start: None,
-        }
-    }
-
-    pub(crate) fn are_bounded(self) -> bool {
-        self.from.is_some() || self.to.is_some()
-    }
-
-    /// Takes what lies outside out of a batch.
-    fn cut(&mut self, batch: &mut Batch) {
-        if !self.are_bounded() {
-            return;
-        }
-        let first = batch.packets.first().map(|p| p.time);
-        self.start = self.start.or(first);
-        let start = self.start.unwrap_or_default();
-        let (from, to) = (self.from, self.to);
-        batch.packets.retain(|p| {
-            from.is_none_or(|m| p.time >= m.after(start))
-                && to.is_none_or(|m| p.time < m.after(start))
-        });
-    }
 }
 
 impl Reader {
@@ -426,13 +368,14 @@ impl Reader {
     }
 
     fn finish(self, told: ThreadProblems) -> Finished {
-        let mut problems = self.decoder.problems().clone();
+        let mut problems = self.capture.problems().clone();
+        problems.merge(self.decoder.problems());
         problems.merge(&told.problems(self.capture.files()));
         Finished {
+            summary: self.capture.summary(),
             problems,
             counts: self.decoder.counts(),
-            capture: self.capture,
-            error: self.error,
+            error: self.error.map(|e| e.to_string()),
         }
     }
 }
@@ -441,8 +384,11 @@ impl Stream {
     /// What is known once everything was read.
     ///
     /// # Errors
-    /// When the thread that read is gone.
+    /// When the thread that read is gone, or what others told cannot be read: without a part of it rows would be missing.
     pub(crate) fn take_finished(&mut self) -> Result<Finished, Error> {
+        if let Some(e) = self.failed.take() {
+            return Err(e);
+        }
         self.finished.take().ok_or_else(|| {
             Error::Message("the reading thread stopped; see the message above".into())
         })
@@ -460,17 +406,21 @@ impl Stream {
     }
 
     /// Starts reading.
-    pub(crate) fn start(capture: Capture, share: Share, wanted: Wanted) -> Stream {
-        Stream::start_within(capture, share, wanted, Times::default())
+    pub(crate) fn start(input: impl Into<Input>, share: Share, wanted: Wanted) -> Stream {
+        Stream::start_within(input, share, wanted, Times::default())
     }
 
     /// The same, as if the capture had been cut to these times.
     pub(crate) fn start_within(
-        capture: Capture,
+        input: impl Into<Input>,
         share: Share,
         wanted: Wanted,
         times: Times,
     ) -> Stream {
+        let capture = match input.into() {
+            Input::Packets(capture) => *capture,
+            Input::Told(told) => return Stream::told(told.wanted(wanted, share.threads)),
+        };
         let reader = Reader::new(capture).within(times);
         let reader = match wanted {
             Wanted::Startup => reader.with_arps(),
@@ -480,6 +430,20 @@ impl Stream {
             _ => reader,
         };
         Stream::run(reader, share, wanted)
+    }
+
+    /// What others told.
+    fn told(told: Telling) -> Stream {
+        let progress = Progress::new();
+        if let Some(first) = told.first {
+            progress.first.store(first.0, Ordering::Relaxed);
+        }
+        Stream {
+            mode: Mode::Told(Box::new(told)),
+            progress: Arc::new(progress),
+            finished: None,
+            failed: None,
+        }
     }
 
     fn run(reader: Reader, share: Share, wanted: Wanted) -> Stream {
@@ -492,6 +456,7 @@ impl Stream {
             mode,
             progress,
             finished: None,
+            failed: None,
         }
     }
 
@@ -534,6 +499,11 @@ impl Stream {
                     return true;
                 }
             }
+            Mode::Told(told) => match told.next(into) {
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(e) => self.failed = Some(e),
+            },
             Mode::Done => {
                 into.shards.clear();
                 return false;
@@ -583,6 +553,15 @@ impl Stream {
                     finished.problems.merge(&problems);
                     self.finished = Some(finished);
                 }
+            }
+            Mode::Told(told) => {
+                let (summary, problems) = told.finish();
+                self.finished = Some(Finished {
+                    summary,
+                    problems,
+                    counts: Counts::default(),
+                    error: None,
+                });
             }
             Mode::Done => {}
         }

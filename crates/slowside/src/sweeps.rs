@@ -4,8 +4,21 @@
 
 use model::{Batch, Packet, Time};
 
-/// How far apart they are: looking through all connections takes time.
+/// How far apart they are: looking through all connections takes time. They come where packets pass on from one such
+/// stretch of the clock into another, wherever the capture began: so part of it says where they may be.
 const APART_NS: i64 = 10_000_000_000;
+
+/// Which stretch of the clock this is in.
+pub(crate) fn stretch(time: Time) -> i64 {
+    time.0.div_euclid(APART_NS)
+}
+
+/// Whether no sweep is due at this time, behind one in a stretch: it is in that or the one before. Packets that stand a little
+/// out of order pass to and fro where a stretch ends.
+fn is_near(swept: i64, now: Time) -> bool {
+    let from = (swept - 1).wrapping_mul(APART_NS);
+    (now.0.wrapping_sub(from) as u64) < 2 * APART_NS as u64
+}
 
 #[derive(Default)]
 pub(crate) struct Sweeps {
@@ -13,8 +26,8 @@ pub(crate) struct Sweeps {
     last: Option<Time>,
     /// What the last two packets agree on.
     reached: Option<Time>,
-    /// That of the last sweep, or of the first packet.
-    swept: Option<Time>,
+    /// The stretch of the last sweep, or of the first packet.
+    swept: Option<i64>,
 }
 
 impl Sweeps {
@@ -22,11 +35,17 @@ impl Sweeps {
     /// ends no silence: the earlier of two counts.
     pub(crate) fn reach(&mut self, now: Time) -> Option<Time> {
         let reached = now.min(self.last.replace(now).unwrap_or(now));
+        self.pass(reached)
+    }
+
+    /// The same of what two packets agree on. Where these are in one stretch, one after the other, only the first of them
+    /// may be followed by a sweep.
+    pub(crate) fn pass(&mut self, reached: Time) -> Option<Time> {
         self.reached = Some(reached);
-        let swept = self.swept.get_or_insert(reached);
-        let is_due = (reached - *swept).saturating_abs() >= APART_NS;
+        let swept = self.swept.get_or_insert_with(|| stretch(reached));
+        let is_due = !is_near(*swept, reached);
         is_due.then(|| {
-            *swept = reached;
+            *swept = stretch(reached);
             reached
         })
     }
@@ -41,9 +60,8 @@ impl Sweeps {
         };
         let mut due = None;
         let behind = batch.packets.iter().enumerate().position(|(i, p)| {
-            // Within that time of the last sweep none is due, so that most packets are not looked at further.
-            let is_near = |swept| (p.time - swept).saturating_abs() < APART_NS;
-            if self.swept.is_some_and(is_near) {
+            // Most packets are not looked at further: of two that agree on less, the other was followed by a sweep.
+            if (self.swept).is_some_and(|swept| is_near(swept, p.time)) {
                 return false;
             }
             self.last = before(self.last, i);

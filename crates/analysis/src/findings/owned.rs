@@ -3,6 +3,7 @@
 use super::{Of, Rule};
 use crate::results::{CostOf, Diagnosis, Finding, Side};
 use ledger::{Cause, Line, Place, Sum, Sums};
+use serde::{Deserialize, Serialize};
 
 /// The causes whose lines a finding owns: of those that are somebody's, only that side's.
 fn causes(rule: Rule) -> &'static [Cause] {
@@ -76,7 +77,7 @@ impl Finding {
 }
 
 /// Which finding of a diagnosis owns a line of a call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Owners(Vec<((Place, Place, Cause), Rule)>);
 
 impl Owners {

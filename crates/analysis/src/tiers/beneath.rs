@@ -10,10 +10,11 @@ use super::{asks, first_of};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use model::{Call, limits};
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// How long of a time calls of a server's own were under way: at least while it worked on this one alone, and at most.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Beneath {
     pub lo_ns: i64,
     pub hi_ns: i64,

@@ -221,6 +221,11 @@ pub(crate) struct Memory {
     pub(crate) bytes: u64,
 }
 
+/// What this option means, or its absence.
+pub(crate) fn memory_bytes(size: Option<&str>) -> Result<u64, String> {
+    size.map_or_else(|| Ok(Config::default().memory_bytes), budget)
+}
+
 fn budget(text: &str) -> Result<u64, String> {
     match size(text)? {
         ..LEAST_BUDGET => Err("with less than 64M nothing can be kept; give more".into()),

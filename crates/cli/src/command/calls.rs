@@ -12,7 +12,9 @@ use jiff::tz::TimeZone;
 use model::Call;
 use pseudonyms::NameKind;
 use report::{CallRow, CallsText, Form, RowWriter, TakeRows, TypedColumn};
-use slowside::{CallSeen, Config, Sorter};
+use slowside::split::Part;
+use slowside::{CallSeen, Captures, Config, Sorter};
+use std::io;
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     ensure!(
@@ -28,6 +30,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     let config = Config {
         between,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
+        handed_on: args.handed_on,
         ..args.reading.config(&captures)?
     };
     let format = format(args)?;
@@ -46,26 +49,23 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     let sorter = (args.sort != Order::Completion).then(|| Sorter::new("leave out --sort"));
     let first = args.top.and_then(|top| usize::try_from(top).ok());
     let mut sorter = sorter.map(|s| s.first(first.unwrap_or(usize::MAX)));
-    let (mut row, mut order) = (Vec::new(), 0);
+    let mut row = Vec::new();
     let names = args.reading.anonymiser()?;
     let mut sink = |seen: &CallSeen<'_>| {
-        order += 1;
         let mut shown = CallRow {
             call: seen.call,
             files: seen.files,
             server_files: seen.server_files,
             judged: seen.judged.as_ref(),
             owners: seen.owners,
-            path: None,
+            path: seen.path,
             connection: seen.connection,
             unpaired: seen.unpaired,
-            order,
+            order: seen.order,
             hops: &seen.hops,
             beneath: seen.beneath,
         };
         row.clear();
-        let path = seen.names.path_of(seen.call);
-        shown.path = path.as_deref();
         match &names {
             Some(names) => {
                 let hide = |files: &[String]| -> Vec<String> {
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                 shown.hops = &hops;
                 let mut call = seen.call.clone();
                 names.call(&mut call);
-                let path = path.as_ref().map(|path| names.path(path));
+                let path = seen.path.map(|path| names.path(path));
                 shown.call = &call;
                 shown.path = path.as_deref();
                 [shown.files, shown.server_files] = files.each_ref().map(Vec::as_slice);
@@ -116,6 +116,21 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     if !args.reading.quiet {
         notes.iter().for_each(|note| complain(&note.to_string()));
     }
+    tell(&config, &read, true, args.reading.quiet);
+    Ok(Done::with_damage(
+        read.iter().any(|c| c.problems.any_damage()),
+    ))
+}
+
+/// The calls of what shards told ([`slowside::split`]), as they are handed on to those who write rows.
+pub(crate) fn judge(
+    args: &Calls,
+    sink: &mut dyn FnMut(Part) -> io::Result<()>,
+) -> anyhow::Result<Done> {
+    let captures = Captures::One(args.inputs.captures.clone());
+    let config = args.reading.config(&captures)?;
+    let told = args.inputs.captures.first().cloned().unwrap_or_default();
+    let read = slowside::split::judge(told, &config, sink, &mut |_| ())?;
     tell(&config, &read, true, args.reading.quiet);
     Ok(Done::with_damage(
         read.iter().any(|c| c.problems.any_damage()),

@@ -26,9 +26,11 @@ mod transport;
 mod tunnel;
 mod view;
 mod walk;
+mod whose;
 
 pub use anonymise::PacketAnonymiser;
 pub use outline::{Flow, Outline};
+pub use whose::Whose;
 
 use crate::{Segment, Tcp};
 use fragment::{Datagram, Ending, Reassembly};
@@ -240,6 +242,11 @@ impl Decoder {
             }
         }
         self.end_batch()
+    }
+
+    /// Packets that others were given reach up to this order: what is decided from here on comes behind them.
+    pub fn reach(&mut self, behind: u64) {
+        self.next_order = self.next_order.max(behind.saturating_add(1));
     }
 
     fn end_batch(&mut self) -> u64 {

@@ -45,6 +45,7 @@ use rest::{Awake, Looked, is_quiet};
 use std::collections::HashMap;
 use tombstone::Tombstones;
 use weight::Weights;
+pub(crate) use weight::partition_of;
 pub use weight::{PARTITIONS, partition};
 
 const MILLISECOND: i64 = 1_000_000;

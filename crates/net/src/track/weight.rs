@@ -29,7 +29,12 @@ const LEFT: (u64, u64) = (3, 4);
 #[inline]
 #[must_use]
 pub fn partition(s: &Segment) -> usize {
-    (s.owner_hash >> (u64::BITS - BITS)) as usize
+    partition_of(s.owner_hash)
+}
+
+/// The same of what decides it.
+pub(crate) fn partition_of(owner_hash: u64) -> usize {
+    (owner_hash >> (u64::BITS - BITS)) as usize
 }
 
 /// What a connection was last found to take up.

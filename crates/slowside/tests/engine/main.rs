@@ -15,3 +15,4 @@ mod rotation;
 mod segments;
 mod sessions;
 mod sides;
+mod split;

@@ -1,6 +1,7 @@
 //! Any bytes at all, valid packets cut anywhere, and etherparse's opinion of plain packets.
 
 use super::*;
+use crate::Whose;
 use etherparse::{PacketBuilder, SlicedPacket, TcpOptionElement, TransportSlice};
 use proptest::prelude::*;
 
@@ -26,6 +27,30 @@ fn every_encapsulation_may_be_cut_anywhere() {
             }
             let short = one(link_type, packet[..length].to_vec());
             assert!(is_sound(&short), "{name} of {length}");
+        }
+    }
+}
+
+/// Who is to see a packet before it is decoded is who has the segment that it becomes.
+fn is_known_whose(link_type: LinkType, packet: &[u8], snap: usize) -> bool {
+    let run = Run::new(link_type, &[packet.to_vec()], snap);
+    let bytes = packet.get(..snap).unwrap_or(packet);
+    let own = run.segments.first().map(crate::partition);
+    match Whose::of(link_type, bytes, packet.len() as u32) {
+        Whose::Partition(partition) => own == Some(partition),
+        Whose::Everybody => run.decoder.counts().fragments == 1,
+        Whose::Nobody => own.is_none() && run.decoder.counts().fragments == 0,
+    }
+}
+
+#[test]
+fn whose_a_packet_is_is_known_in_every_encapsulation() {
+    for (name, link_type, packet) in encapsulation::all() {
+        for snap in 0..=packet.len() {
+            assert!(
+                is_known_whose(link_type, &packet, snap),
+                "{name} cut to {snap}"
+            );
         }
     }
 }
@@ -56,6 +81,7 @@ proptest! {
             let at = at.index(packet.len());
             packet[at] = byte;
         }
+        prop_assert!(is_known_whose(*link_type, &packet, snap));
         let run = Run::new(*link_type, &[packet], snap).finish();
         prop_assert!(is_sound(&run));
     }
