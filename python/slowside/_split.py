@@ -166,7 +166,7 @@ def _together(tasks: list[Task], spans: Iterable[tuple[int, int, int, int]]) -> 
         first, last = known.get((point, file), (None, None))
         if point != now:
             now, latest = point, None
-        if latest is not None and first is not None and latest > first:
+        if latest is not None and first is not None and latest >= first:
             found[-1][2].extend(paths)
         else:
             found.append((point, file, list(paths)))

@@ -135,7 +135,7 @@ impl Pieces {
     }
 }
 
-/// When the first packet of a file came, and the latest time of one: a file that begins before that may be merged with it, packet
+/// When the first packet of a file came, and the latest time of one: a file that begins no later than that may be merged with it, packet
 /// by packet, and is to be read together with it.
 ///
 /// # Errors

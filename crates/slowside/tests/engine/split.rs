@@ -51,7 +51,7 @@ fn together(names: &[String]) -> Result<Vec<(u16, Vec<PathBuf>)>, Error> {
         let span = split::span(name.into())?;
         let overlaps = span
             .zip(latest)
-            .is_some_and(|([first, _], latest)| latest > first);
+            .is_some_and(|([first, _], latest)| latest >= first);
         match groups.last_mut().filter(|_| overlaps) {
             Some((_, paths)) => paths.push(name.into()),
             None => groups.push((file, vec![name.into()])),
