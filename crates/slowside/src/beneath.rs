@@ -22,7 +22,7 @@ pub(crate) fn read(
     mut number: impl FnMut(&Call) -> Option<u64>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Followed, Error> {
-    let share = run::share_for_calls(config);
+    let share = run::share(config, 1);
     let mut stream = Stream::start(run::input(inputs, config)?, share, Wanted::Grouped);
     let mut selection = Selection::new(config);
     let mut records = Answers::default();

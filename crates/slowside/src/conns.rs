@@ -248,7 +248,7 @@ fn read<'a>(
         None => Wanted::Accounts,
         Some(series) => Wanted::Series(series.width_ns()),
     };
-    let mut stream = Stream::start(run::open(inputs)?, run::share_for_accounts(config), wanted);
+    let mut stream = Stream::start(run::open(inputs)?, run::share(config, 1), wanted);
     let mut records = Answers::default();
     let mut selection = Selection::new(config);
     loop {

@@ -166,7 +166,7 @@ pub fn live(
         opened => opened?,
     };
     // One that waits for packets may not hold up the others.
-    let mut share = run::share_for_accounts(config);
+    let mut share = run::share(config, 1);
     share.threads = share.threads.max(1 + usize::from(clock.is_some()));
     let keeps = options.keep.ns > 0 && options.keep.bytes > 0;
     let keeper = BatchKeeper::new(options.interval_ns, keeps, control.cut(), clock);

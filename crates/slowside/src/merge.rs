@@ -17,14 +17,15 @@ pub(crate) struct Answers {
 }
 
 /// Merges slices that are sorted by `key`; equal keys come in the order of slices.
-struct Merge<'a, T, F> {
-    /// The only slice, where there is one: mostly, and then nothing is compared.
+struct Merge<'a, T, K, F> {
+    /// The only slice, where there is one: then nothing is compared.
     only: std::slice::Iter<'a, T>,
-    slices: Vec<&'a [T]>,
+    /// What is left of others, each with its first and the key of that.
+    slices: Vec<(K, &'a T, &'a [T])>,
     key: F,
 }
 
-impl<'a, T, K: Ord, F: Fn(&T) -> K> Iterator for Merge<'a, T, F> {
+impl<'a, T, K: Ord, F: Fn(&T) -> K> Iterator for Merge<'a, T, K, F> {
     type Item = &'a T;
 
     #[inline]
@@ -33,18 +34,36 @@ impl<'a, T, K: Ord, F: Fn(&T) -> K> Iterator for Merge<'a, T, F> {
     }
 }
 
-impl<'a, T, K: Ord, F: Fn(&T) -> K> Merge<'a, T, F> {
+impl<'a, T, K: Ord, F: Fn(&T) -> K> Merge<'a, T, K, F> {
+    fn of(slices: impl Iterator<Item = &'a [T]>, key: F) -> Merge<'a, T, K, F> {
+        let begun = |slice: &'a [T]| {
+            let (first, rest) = slice.split_first()?;
+            Some((key(first), first, rest))
+        };
+        let mut filled: Vec<&[T]> = slices.filter(|slice| !slice.is_empty()).collect();
+        let only = if filled.len() == 1 {
+            filled.pop()
+        } else {
+            None
+        };
+        Merge {
+            only: only.unwrap_or_default().iter(),
+            slices: filled.into_iter().filter_map(begun).collect(),
+            key,
+        }
+    }
+
     /// The first of all slices' heads.
     fn first(&mut self) -> Option<&'a T> {
-        let heads = self
-            .slices
-            .iter()
-            .enumerate()
-            .filter_map(|(i, s)| Some((i, s.first()?)));
-        let (i, _) = heads.min_by_key(|(_, head)| (self.key)(head))?;
-        let (head, rest) = self.slices.get(i)?.split_first()?;
-        self.slices[i] = rest;
-        Some(head)
+        let heads = self.slices.iter().enumerate();
+        let (i, _) = heads.min_by(|(_, (a, ..)), (_, (b, ..))| a.cmp(b))?;
+        let (key, head, rest) = self.slices.get_mut(i)?;
+        let first = *head;
+        match rest.split_first() {
+            Some((next, behind)) => (*key, *head, *rest) = ((self.key)(next), next, behind),
+            None => drop(self.slices.remove(i)),
+        }
+        Some(first)
     }
 }
 
@@ -54,15 +73,7 @@ impl Answers {
         of: impl Fn(&'a Records) -> &'a Vec<T>,
         key: impl Fn(&T) -> K,
     ) -> impl Iterator<Item = &'a T> {
-        let (only, shards) = match self.shards.as_slice() {
-            [only] => (of(only).as_slice(), &[][..]),
-            shards => (&[][..], shards),
-        };
-        Merge {
-            only: only.iter(),
-            slices: shards.iter().map(|r| of(r).as_slice()).collect(),
-            key,
-        }
+        Merge::of(self.shards.iter().map(|r| of(r).as_slice()), key)
     }
 
     pub(crate) fn calls(&self) -> impl Iterator<Item = &Call> {

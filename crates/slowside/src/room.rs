@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// After how many batches it counts: more than any thread can be ahead of another.
-const LATER: u64 = 8;
+pub(crate) const LATER: u64 = 8;
 
 /// What the connections of one capture may take up.
 pub(crate) struct Room {

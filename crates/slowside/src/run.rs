@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 /// What one capture gets of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    /// One reads, the others own connections. The collector has little to do and is not counted.
+    /// Counting the one that takes the records.
     pub threads: usize,
     /// What its connections may take up in memory; the other half of the budget is for what is made of them.
     pub connections_bytes: u64,
@@ -41,28 +41,6 @@ pub(crate) fn share(config: &Config, captures: usize) -> Share {
         connections_bytes: config.memory_bytes / 2 / captures as u64,
         statements_bytes: config.memory_bytes / 4 / captures as u64,
     }
-}
-
-/// The same for one capture's calls: chance shares out connections unevenly, so one thread more than there are cores is
-/// faster where connections have much to do. On two cores 0.39 s instead of 0.55 for PostgreSQL, 0.45 instead of 0.52
-/// for MySQL, and as long as before for NFS.
-pub(crate) fn share_for_calls(config: &Config) -> Share {
-    let mut share = share(config, 1);
-    if config.threads == 0 {
-        share.threads += 1;
-    }
-    share
-}
-
-/// The same where connections keep accounts: those who own them have so much more to do than the one who
-/// reads, and chance shares out connections so unevenly, that more of them than there are cores are
-/// faster: on two cores 1.40 times `ops` with none more, 1.30 with one, 1.24 with two.
-pub(crate) fn share_for_accounts(config: &Config) -> Share {
-    let mut share = share(config, 1);
-    if config.threads == 0 {
-        share.threads += 2;
-    }
-    share
 }
 
 /// Which calls count: those within the times asked for that pass the filter.
@@ -319,7 +297,7 @@ pub(crate) fn read_wanted(
 ) -> Result<Read, Error> {
     let input = input(inputs, config)?;
     let files = input.files();
-    let mut stream = Stream::start(input, share_for_calls(config), wanted);
+    let mut stream = Stream::start(input, share(config, 1), wanted);
     let mut names = FileNames::default();
     let mut records = Answers::default();
     let mut tally = Tally::default();

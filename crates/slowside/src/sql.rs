@@ -119,7 +119,7 @@ fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
     let capture = run::open(inputs)?;
-    let share = run::share_for_calls(config);
+    let share = run::share(config, 1);
     let mut stream = Stream::start(capture, share, Wanted::Sessions);
     let mut records = Answers::default();
     let mut tally = Tally::default();

@@ -35,7 +35,7 @@ pub(crate) fn packets(
     let (mut decoded, mut records) = (Decoded::default(), Records::default());
     while reader.next(&mut decoded) {
         decoded.segments.retain(|s| flows.has(s));
-        connections.track(&decoded, |_| true);
+        connections.track_all(&decoded);
         connections.take(&decoded, &mut records);
         let first = reader.first_time();
         taker.selection.starts_at(first);

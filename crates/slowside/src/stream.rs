@@ -1,16 +1,15 @@
 //! One capture as a stream of records in the order of its packets.
 //!
 //! ```text
-//! reader: file, decode, hash ─► batches ─► shard 0 … n-1: connections, protocols ─► records ─► next()
+//! reader: file, decode, hash ─► a batch ─► shard 0 … n-1: connections, protocols ─► records ─► next()
 //! ```
 //!
-//! Every shard gets every batch (shared, not copied) and handles the segments whose hosts are its
-//! own; `next` takes one answer of each shard per batch and merges them by packet order, so that what
-//! comes out does not depend on how many there are. Channels are short: a slow consumer holds the
-//! reader back, and memory is a handful of batches.
+//! A shard handles the segments whose hosts are its own; `next` takes the answers of all shards for a batch
+//! and merges them by packet order, so that what comes out does not depend on how many there are. Channels are short:
+//! a slow consumer holds the reader back, and memory is a handful of batches.
 
 mod input;
-mod shards;
+mod pool;
 mod times;
 
 pub(crate) use input::{Finished, Input, Progress};
@@ -26,15 +25,11 @@ use crate::run::Share;
 use crate::split::Telling;
 use crate::sweeps::Sweeps;
 use capture::{Capture, CaptureError};
-use crossbeam_channel::{Receiver, Sender};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
-use net::{Counts, Decoder, Segment, Tracker};
+use net::{Counts, Decoder, PARTITIONS, Segment, Tracker};
+use pool::Pool;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-
-/// Batches under way at the same time: one being read, one per stage, one spare each.
-const IN_FLIGHT: usize = 4;
 
 /// A batch with its decoded segments.
 #[derive(Default)]
@@ -50,6 +45,33 @@ pub(crate) struct Decoded {
     pub reached: (u64, Time),
     /// Up to when connections may have been silent for too long, where that is to be looked at behind the packets.
     pub sweep: Option<Time>,
+    /// Where the segments of each shard are, where there are several.
+    own: Vec<Vec<u32>>,
+}
+
+impl Decoded {
+    /// Notes which segments are of which of so many shards.
+    fn share_out(&mut self, shards: usize) {
+        self.own.resize_with(shards, Vec::new);
+        self.own.iter_mut().for_each(Vec::clear);
+        for (at, s) in (0..).zip(&self.segments) {
+            if let Some(own) = self.own.get_mut(net::partition(s) * shards / PARTITIONS) {
+                own.push(at);
+            }
+        }
+    }
+
+    /// The segments of a shard.
+    fn own(&self, shard: usize) -> Vec<&Segment> {
+        let places = self.own.get(shard).map_or(&[][..], Vec::as_slice);
+        let mut own = Vec::with_capacity(places.len());
+        own.extend(
+            places
+                .iter()
+                .filter_map(|&at| self.segments.get(at as usize)),
+        );
+        own
+    }
 }
 
 /// The connections of one thread.
@@ -99,8 +121,8 @@ impl Connections {
         }
     }
 
-    /// Takes in those of a batch's segments that it owns.
-    pub(crate) fn track(&mut self, decoded: &Decoded, owns: impl Fn(&Segment) -> bool) {
+    /// Takes in a batch, of which these segments are its own.
+    pub(crate) fn track(&mut self, decoded: &Decoded, own: &[&Segment]) {
         let Connections {
             tracker,
             tenant,
@@ -108,7 +130,6 @@ impl Connections {
             told,
             ..
         } = self;
-        let own: Vec<&Segment> = decoded.segments.iter().filter(|s| owns(s)).collect();
         let before = |tracker: &mut Tracker<Link>, s: &Segment| {
             tracker.handler_mut().look_at(Some(s.mark.packet));
             tracker.handler_mut().knock(s);
@@ -117,7 +138,7 @@ impl Connections {
             let packet = Some(s.mark.packet);
             firsts.look(tracker.problems(), (s.order, ConnectionId(0)), packet);
         };
-        tracker.segments(&own, &decoded.batch.bytes, before, after);
+        tracker.segments(own, &decoded.batch.bytes, before, after);
         let (order, now) = decoded.reached;
         tracker.handler_mut().look_at(None);
         tracker.handler_mut().reach(now);
@@ -133,6 +154,12 @@ impl Connections {
             }
         }
         firsts.look(tracker.problems(), (order, ConnectionId(u64::MAX)), None);
+    }
+
+    /// The same, of which all are.
+    pub(crate) fn track_all(&mut self, decoded: &Decoded) {
+        let own: Vec<&Segment> = decoded.segments.iter().collect();
+        self.track(decoded, &own);
     }
 
     /// Bytes that they take up, as they are weighed.
@@ -187,23 +214,11 @@ enum Mode {
     Inline {
         reader: Box<Reader>,
         connections: Box<Connections>,
-        decoded: Decoded,
+        decoded: Box<Decoded>,
     },
-    Threads {
-        shards: Vec<Shard>,
-        reader: JoinHandle<Option<Reader>>,
-        workers: Vec<JoinHandle<Option<ThreadProblems>>>,
-    },
+    Threads(Pool),
     Told(Box<Telling>),
     Done,
-}
-
-/// The collector's ends of a shard's channels: its answers, and the way back for their memory.
-struct Shard {
-    answers: Receiver<Records>,
-    /// The next of them, if it has come: not every shard has an answer of every number.
-    next: Option<Records>,
-    used: Sender<Records>,
 }
 
 /// A running capture.
@@ -450,7 +465,7 @@ impl Stream {
         let progress = Arc::clone(&reader.progress);
         let mode = match share.threads {
             0 | 1 => inline(reader, share, wanted),
-            _ => shards::start(reader, share, wanted),
+            _ => pool::start(reader, share, wanted),
         };
         Stream {
             mode,
@@ -470,7 +485,7 @@ impl Stream {
             } => {
                 into.shards.resize_with(1, Records::default);
                 if reader.next(decoded) {
-                    connections.track(decoded, |_| true);
+                    connections.track_all(decoded);
                     if let Some(records) = into.shards.first_mut() {
                         connections.take(decoded, records);
                         Connections::take_loose(decoded, records);
@@ -483,19 +498,8 @@ impl Stream {
                     return true;
                 }
             }
-            Mode::Threads { shards, .. } => {
-                for (shard, used) in shards.iter().zip(into.shards.drain(..)) {
-                    // When nobody takes it back, it is freed.
-                    let _ = shard.used.try_send(used);
-                }
-                for shard in shards.iter_mut() {
-                    shard.next = shard.next.take().or_else(|| shard.answers.recv().ok());
-                }
-                let numbers = shards.iter().filter_map(|s| s.next.as_ref()?.number);
-                let first = numbers.min();
-                let next = |s: &mut Shard| s.next.take_if(|records| records.number == first);
-                into.shards.extend(shards.iter_mut().filter_map(next));
-                if !into.shards.is_empty() {
+            Mode::Threads(pool) => {
+                if pool.next(into) {
                     return true;
                 }
             }
@@ -531,29 +535,7 @@ impl Stream {
                 into.shards = vec![records];
                 self.finished = Some(reader.finish(told));
             }
-            Mode::Threads {
-                reader, workers, ..
-            } => {
-                // A thread that panicked has printed why; its records are missing, and the run says so.
-                let mut told = ThreadProblems::default();
-                let mut problems = Problems::default();
-                for worker in workers {
-                    match worker.join() {
-                        Ok(t) => told.extend(t.unwrap_or_default()),
-                        Err(_) => problems.damage("internal-error", || {
-                            (
-                                "a worker stopped; its connections are missing".into(),
-                                Default::default(),
-                            )
-                        }),
-                    }
-                }
-                if let Ok(Some(reader)) = reader.join() {
-                    let mut finished = reader.finish(told);
-                    finished.problems.merge(&problems);
-                    self.finished = Some(finished);
-                }
-            }
+            Mode::Threads(pool) => self.finished = pool.finish(),
             Mode::Told(told) => {
                 let (summary, problems) = told.finish();
                 self.finished = Some(Finished {
@@ -573,6 +555,6 @@ fn inline(reader: Reader, share: Share, wanted: Wanted) -> Mode {
     Mode::Inline {
         reader: Box::new(reader),
         connections: Box::new(Connections::new(wanted, &room)),
-        decoded: Decoded::default(),
+        decoded: Box::default(),
     }
 }

@@ -80,7 +80,7 @@ pub(crate) struct Live {
 
     /// Threads; 0: as many as fit the machine
     ///
-    /// More than 65 make no difference.
+    /// More than 64 make no difference.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 

@@ -78,7 +78,7 @@ pub(crate) struct Span {
 pub(crate) struct Common {
     /// Threads for each capture; 0: as many as fit the machine
     ///
-    /// More than 65 make no difference.
+    /// More than 64 make no difference.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) threads: usize,
 

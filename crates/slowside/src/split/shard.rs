@@ -208,7 +208,8 @@ impl Shard {
         (decoded.notices).retain(|notice| share == 0 || !of_fragments(&notice.kind));
         (decoded.reached, decoded.sweep) = (reached, sweep);
         let owns = |s: &Segment| net::partition(s) * shares / PARTITIONS == share;
-        self.connections.track(decoded, owns);
+        let own: Vec<&Segment> = decoded.segments.iter().filter(|s| owns(s)).collect();
+        self.connections.track(decoded, &own);
         let mut records = Records::default();
         self.connections.take(decoded, &mut records);
         Connections::take_loose(decoded, &mut records);
