@@ -46,6 +46,49 @@ def synack_loss(case, lost, rtt_ms=0.8):
 
 
 @kind(
+    "tcp-port-again",
+    "a client comes back from the same port while the server still holds the connection before, whose end got lost",
+    field_case="K42",
+    mild=dict(lost=4),
+    harsh=dict(lost=1000, patience_s=9),
+    healthy=dict(lost=0),
+    draw=lambda d: dict(lost=d.choice([1, 3, 5, 1000]), patience_s=d.uniform(4, 9), rtt_ms=d.log_uniform(0.1, 1.2)),
+)
+def port_again(case, lost, patience_s=6, rtt_ms=0.8):
+    # One reset is lost as the client's host goes away, the others answer the server's challenges.
+    again = dict(from_port=40871, again_at=40, sock_timeout=patience_s)
+    app, _ = recorded(case, wire=[*delays(rtt_ms / 2), f"c2s droprst={lost}"], **{**CALLS, **again})
+    if app["client"].get("again_ms", 0) < 700:
+        return expect.healthy()
+    hangs = "error" in app["client"]
+    # Some of the resets that answer the server's challenges are lost, too, or only the one that went before.
+    sides = ["network"] if "error" in app["client"] else ["network", "undetermined"]
+    told = ["(?i)a server holds an earlier connection from the same port"]
+    one_end = dict(side=["undetermined"], cause=["slow-connect"], first=told, says=["for that one, and"])
+    return expect.Expectation(
+        side=sides,
+        cause=["slow-connect"],
+        find=["slow-connect"],
+        forbid=["server-slow", "capture-incomplete"],
+        alone=["undetermined"],
+        without={k: ["none", *sides] for k in FINE_ELSEWHERE},
+        runs=[
+            expect.run(
+                "at both ends",
+                "diagnose",
+                ["--client", "client.pcap", "--server", "server.pcap"],
+                side=sides,
+                cause=["slow-connect"],
+                first=told,
+                says=[r"resets that the client sent for it \d+ arrived"],
+            ),
+            expect.run("at the client", "diagnose", ["--client", "client.pcap"], **one_end),
+            expect.run("at the server", "diagnose", ["--server", "server.pcap"], **one_end),
+        ],
+    )
+
+
+@kind(
     "tcp-backlog",
     "the server's queue of connections is full: it drops SYNs that it received",
     mild=dict(accept_after_s=1.2),

@@ -248,6 +248,9 @@ class Client:
         sock = socket.socket()
         end = End(sock, self.told, "c")
         end.prepare()
+        if port := self.told.get("from_port"):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(("", port))
         sock.settimeout(self.told.get("sock_timeout", 30))
         sock.connect((self.told["server"], self.told.get("port", 9000)))
         end.connected()
@@ -305,6 +308,15 @@ class Client:
         asked, answered = sum(told["req"]), sum(told["resp"])
         dice = random.Random(f"think {told.get('seed', 1)} {connection}")
         for i in range(told["n"]):
+            if i == told.get("again_at"):
+                # As after a failover: the connection is gone, and comes back from the same port.
+                end.abort()
+                time.sleep(told.get("again_after_s", 0.2))
+                begun = now()
+                try:
+                    end = self.connect()
+                finally:
+                    self.said["again_ms"] = (now() - begun) / 1e6
             start = now()
             pieces, apart = split.pieces(told["req"], b"q")
             end.write(pieces, told.get("req_gap_us", 0))

@@ -6,7 +6,7 @@
 // Receive-side GRO is the kernel's own (TAP opened IFF_NAPI; set gro_flush_timeout on the netdev).
 // control: unix datagram socket, text lines:
 //   c2s|s2c|both key=value ...   keys: delay_us jitter_us loss ge_p ge_r ge_h rate_mbit queue_kb
-//                                      reorder reorder_us dup mtu dropsyn dropsynack limit
+//                                      reorder reorder_us dup mtu dropsyn dropsynack droprst limit
 //                                      ackevery acktimer_us (a card that acknowledges by count: pure ACKs of this
 //                                      direction wait until so many data frames came the other way, or the time is up)
 //   outage c2s|s2c|both <ms>     drop everything in that direction for <ms> from now
@@ -47,7 +47,7 @@ static rec_t *recs; static u32 nrec;
 
 typedef struct { u64 due, ord; u32 rec; u16 len; u8 *d; } pk_t;
 typedef struct {
-  double delay, jitter, loss, ge_p, ge_r, ge_h, rate, queue, reorder, reorder_us, dup; int mtu, dropsyn, dropsynack, limit;
+  double delay, jitter, loss, ge_p, ge_r, ge_h, rate, queue, reorder, reorder_us, dup; int mtu, dropsyn, dropsynack, droprst, limit;
   int ge_bad; u64 last_finish, last_due, outage_until, keep_until; int dropnext, rstat;
   pk_t *h; int n, cap; u64 ord;
   double ackevery, acktimer; int segs, acklen; u64 ackby; u8 ack[200];
@@ -127,6 +127,7 @@ static void wirepkt(int dir,const u8*f,int len,u64 t){
   if(ri<MAXREC && r->proto==6){
     if((r->flags&0x12)==0x02 && d->dropsyn>0){ d->dropsyn--; DROP(D_SYN); }
     if((r->flags&0x12)==0x12 && d->dropsynack>0){ d->dropsynack--; DROP(D_SYN); }
+    if((r->flags&0x04) && d->droprst>0){ d->droprst--; DROP(D_SYN); }
     if(r->pay && d->rstat>0 && --d->rstat==0) inject_rst(dir,f,t);
     if(r->pay && d->dropnext>0){ d->dropnext--; DROP(D_NEXT); }
   }
@@ -169,7 +170,7 @@ static void setkv(dir_t*d,const char*k,double v){
   #define K(n) if(!strcmp(k,#n))
   K(delay_us)d->delay=v; else K(jitter_us)d->jitter=v; else K(loss)d->loss=v; else K(ge_p)d->ge_p=v; else K(ge_r)d->ge_r=v; else K(ge_h)d->ge_h=v;
   else K(rate_mbit)d->rate=v; else K(queue_kb)d->queue=v; else K(reorder)d->reorder=v; else K(reorder_us)d->reorder_us=v; else K(dup)d->dup=v;
-  else K(mtu)d->mtu=v; else K(dropsyn)d->dropsyn=v; else K(dropsynack)d->dropsynack=v; else K(limit)d->limit=v; else K(ackevery)d->ackevery=v; else K(acktimer_us)d->acktimer=v; else fprintf(stderr,"wire: unknown key %s\n",k);
+  else K(mtu)d->mtu=v; else K(dropsyn)d->dropsyn=v; else K(dropsynack)d->dropsynack=v; else K(droprst)d->droprst=v; else K(limit)d->limit=v; else K(ackevery)d->ackevery=v; else K(acktimer_us)d->acktimer=v; else fprintf(stderr,"wire: unknown key %s\n",k);
 }
 static void control(char*s){
   char*sv,*w=strtok_r(s," \n",&sv); if(!w)return;

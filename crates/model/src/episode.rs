@@ -114,6 +114,10 @@ pub struct Handshake {
     pub syn_ack_retries: u32,
     /// A SYN/ACK had passed when the client first sent its SYN again.
     pub answered_before_retry: bool,
+    /// How often the server answered the SYN with what belongs to an earlier connection between these ports, which it still holds
+    /// (its challenge, RFC 5961 section 4.2), and how often the client reset that (RFC 9293 section 3.10.7.3).
+    pub challenges: u32,
+    pub challenge_resets: u32,
     /// The first SYN/ACK that passed echoes the timestamp of the first SYN, not of a later one: that one had arrived
     /// (RFC 7323 section 4.3), and what passed was not the first answer to it.
     pub echoes_first_syn: bool,

@@ -2,6 +2,12 @@
 //! Connections took long to open: the first packets (SYN, SYN/ACK) had to be sent
 //! again, or were answered late.
 //!
+//! Or the server still held an earlier connection from the same port, of which the
+//! client's host knows no more (it was restarted, or its end got lost): it answers
+//! a SYN with that one's acknowledgement (RFC 5961), which the client resets. Where
+//! these resets do not get through, no SYN is ever answered: mounts hang like this
+//! after a failover, as NFS clients come back from the same port.
+//!
 //! Or the packets were quick, and the logon behind them took a second or more:
 //! finding the database, agreeing with it, authenticating.
 //!
@@ -20,9 +26,12 @@
 //! that came and were not answered are the server's; one that was answered, and
 //! came again all the same, had its answer lost. At the client alone that shows
 //! where the answer echoes the first SYN's timestamp, so that this had arrived;
-//! else nobody is named.
+//! else nobody is named. Nor is it where an earlier connection is in the way, but
+//! for resets that left the client and did not arrive, which is the network's.
 //!
 //! # What to check next
+//! An earlier connection: ss -nt on the server; firewalls that drop resets of what
+//! they have forgotten; keep-alives, so that the server forgets it, too.
 //! Server: the listen queue (ss -lnt, "SYNs to LISTEN sockets dropped" in netstat
 //! -s), whether the process accepts. Network: firewalls, load balancers, loss.
 //!
@@ -67,7 +76,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
     let unanswered = slow.iter().filter(|(c, ..)| !c.handshake.seen).count();
     let side = worst.2;
+    let challenged = slow.iter().filter(|(c, ..)| is_challenged(c)).count();
     let title = match side {
+        _ if is_challenged(worst.0) => "A server holds an earlier connection from the same port",
         Side::Server => "The server leaves attempts to connect unanswered",
         Side::Network => "Attempts to connect are lost on the way",
         _ => "Connections are slow to open",
@@ -78,7 +89,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         cost_ns: Some(cost),
         first: slow.iter().map(|(c, ..)| c.first).min(),
         last: slow.iter().map(|(c, ..)| c.first).max(),
-        facts: numbers([("connections", slow.len() as i64), ("retries", retries as i64), ("longest_ns", worst.1), ("unanswered", unanswered as i64)]),
+        facts: numbers([
+            ("connections", slow.len() as i64),
+            ("retries", retries as i64),
+            ("longest_ns", worst.1),
+            ("unanswered", unanswered as i64),
+            ("challenged", challenged as i64),
+        ]),
         evidence: evidence::of_packets(
             facts,
             slow.iter().take(3).flat_map(|(c, ..)| {
@@ -90,7 +107,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "the first SYN, and the packet that opened the connection or was its last",
         ),
         why: text!(
-            "{n} connection{n||s} waited up to {longest} to open{vain}; SYN or SYN/ACK {retries|was|were} sent again {retries} time{retries||s}.",
+            "{n} connection{n||s} waited up to {longest} to open{vain}; SYN or SYN/ACK {retries|was|were} sent again {retries} time{retries||s}.{held}",
             n = slow.len(),
             longest = Value::Duration(worst.1),
             vain = match unanswered {
@@ -99,13 +116,44 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 n => text!(", {n} of them in vain", n = n),
             },
             retries = retries,
+            held = held(worst.0),
         ),
         remedy: vec![match side {
+            _ if is_challenged(worst.0) => "see which connections from that port the server still has (ss -nt), and end them there; let resets pass; let keep-alives find what is dead".into(),
             Side::Server => "let the server accept faster, or lengthen its listen queue (somaxconn, the application's backlog)".into(),
             _ => "look for what drops SYN or SYN/ACK: firewall, load balancer, a link with loss".into(),
         }],
         ..Rule::SlowConnect.finding()
     })
+}
+
+/// Whether the server answered its SYN for an earlier connection between the same ports.
+fn is_challenged(c: &ConnectionResult) -> bool {
+    c.openings.iter().any(|h| h.challenges > 0)
+}
+
+/// What is in the way of one that is.
+fn held(c: &ConnectionResult) -> Text {
+    if !is_challenged(c) {
+        return Text::default();
+    }
+    let times = c.openings.iter().map(|h| h.challenges).max();
+    let resets = c.openings.iter().map(|h| h.challenge_resets).max();
+    text!(
+        " {server} still holds an earlier connection from {client}: {times} time{times||s} it answered the SYN for that one, and {resets}.",
+        server = c.server,
+        client = c.client,
+        times = times.unwrap_or(0),
+        resets = match (c.openings.as_slice(), resets.unwrap_or(0)) {
+            (_, 0) => text!("no reset of it came from the client"),
+            ([_, server], n) => text!(
+                "of {n} reset{n||s} that the client sent for it {arrived} arrived",
+                n = n,
+                arrived = server.challenge_resets,
+            ),
+            (_, n) => text!("the client reset it {n} time{n||s}", n = n),
+        },
+    )
 }
 
 fn retries(c: &ConnectionResult) -> u64 {
@@ -132,6 +180,14 @@ fn excess(c: &ConnectionResult) -> Option<i64> {
 
 fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
     match c.openings.as_slice() {
+        [client, server] if is_challenged(c) => {
+            if client.challenge_resets > server.challenge_resets {
+                Side::Network
+            } else {
+                Side::Undetermined
+            }
+        }
+        _ if is_challenged(c) => Side::Undetermined,
         [client, server] => {
             let arrived_all = server.syn_retries >= client.syn_retries;
             if arrived_all && server.syn_ack_retries == 0 && client.syn_retries > 0 {
@@ -397,6 +453,44 @@ mod tests {
             h.syn_ack = Some(Time(1_005 * MS));
         };
         assert_eq!(alone(Client, late), Side::Undetermined);
+    }
+
+    /// Of both ends or one: a SYN that is sent again for seconds, and what the server answers for an earlier connection.
+    fn held_open(resets: &[u32]) -> Finding {
+        let opening = |resets: &u32| Handshake {
+            syn: Some(Time(0)),
+            syn_retries: 5,
+            challenges: 4,
+            challenge_resets: *resets,
+            ..Handshake::default()
+        };
+        let change = |f: &mut Fixture| {
+            let mut c = connection();
+            c.handshake.seen = false;
+            c.last = Time(9_000 * MS);
+            c.openings = resets.iter().map(opening).collect();
+            f.streams.connections = vec![c];
+        };
+        found(Rule::SlowConnect, change).unwrap()
+    }
+
+    #[test]
+    fn an_earlier_connection_that_the_server_holds_is_said_and_accuses_no_server() {
+        let lost = held_open(&[4, 0]);
+        assert_eq!(lost.side, Side::Network);
+        let why = lost.why.to_string();
+        assert!(
+            why.contains("4 times it answered the SYN for that one, and of 4 resets that the client sent for it 0 arrived"),
+            "{why}"
+        );
+        assert_eq!(held_open(&[4, 4]).side, Side::Undetermined);
+        let one = held_open(&[0]);
+        assert_eq!(one.side, Side::Undetermined);
+        assert!(
+            one.why.to_string().contains("no reset of it came"),
+            "{}",
+            one.why
+        );
     }
 
     #[test]

@@ -180,13 +180,8 @@ impl Host {
                     self.step(k.at, WaitKind::Connect, k.destination, &CONNECT.into());
                 }
             }
-            KnockKind::Reset => {
-                if let Some(sends) = self.connects.remove(&flow) {
-                    let until = Until::At(k.at);
-                    self.unconnected(&sends, k.destination, until, Ending::NoAnswer);
-                }
-            }
-            KnockKind::SynAck => {}
+            // Who still waits for an answer ends nothing by a reset but what an answer to something else was of.
+            KnockKind::Reset | KnockKind::SynAck => {}
             KnockKind::Lookup => {
                 let question = (k.source, k.destination.port, k.id);
                 self.lookups.entry(question).or_default().push(k.at);

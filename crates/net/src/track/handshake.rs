@@ -110,6 +110,21 @@ impl Opening {
         }
     }
 
+    /// Whether a segment of the server's is none of this connection, which it was asked to open and has not answered: of one
+    /// between these ports that it still holds, so that it challenges the SYN (RFC 5961 section 4.2), and may send again what
+    /// was not acknowledged there. What acknowledges the SYN, or more, is ours, whether the capture has the SYN/ACK or not.
+    pub(super) fn is_challenge(&mut self, s: &Segment, d: Direction, client: &Stream) -> bool {
+        let flags = s.tcp.flags;
+        let waits = client.isn.is_some() && self.summary.server_isn.is_none();
+        if d != Direction::ToClient || !waits || flags.syn() || flags.rst() || !flags.ack() {
+            return false;
+        }
+        // Initial sequence numbers lie beyond those of earlier connections between the same ports (RFC 6528).
+        let is_earlier = ack_position(client.sent, s.tcp.acknowledgement) < client.first;
+        self.summary.challenges += u32::from(is_earlier && s.payload_length == 0);
+        is_earlier
+    }
+
     /// Whether both sides offered selective acknowledgements (RFC 2018), as far as that was seen.
     pub(super) fn has_sack(&self) -> Option<bool> {
         self.both(|o| o.sack)

@@ -194,6 +194,9 @@ impl Tcp {
             return self.reset(out, s, d);
         }
         count(s, stream);
+        if stream.start == Start::Unknown && self.opening.is_challenge(s, d, peer) {
+            return Verdict::Goes;
+        }
         if flags.syn() {
             stream.isn = Some(s.tcp.sequence);
             if matches!(stream.start, Start::Unknown | Start::Acknowledged) {
@@ -230,6 +233,14 @@ impl Tcp {
         let after_fin = stream.fin.is_some();
         let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
+        let opening = &mut self.opening.summary;
+        let is_ours = s.tcp.sequence == stream.first as u32;
+        let waits = opening.challenges > 0 && peer.start == Start::Unknown;
+        if waits && d == Direction::ToServer && !is_ours {
+            // It ends what it answers, if it arrives, and not what its sender asks for.
+            opening.challenge_resets += 1;
+            return Verdict::Goes;
+        }
         let verdict = reset(out, s, stream, peer);
         if verdict != Verdict::Goes {
             let alone = stream.isn.is_none() && stream.summary.packets == 1;

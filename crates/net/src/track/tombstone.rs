@@ -7,7 +7,6 @@ use super::{MILLISECOND, SECOND};
 use crate::{Connection, Segment};
 use hashbrown::HashTable;
 use model::{Close, Direction, Endpoint, Time, limits};
-use std::collections::VecDeque;
 
 /// A SYN like the last one this soon after a reset is the capture's copy; later, it tries again.
 const COPY_WITHIN_NS: i64 = 5 * MILLISECOND;
@@ -61,11 +60,7 @@ impl Tombstone {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Tombstones {
-    table: HashTable<Tombstone>,
-    /// In the order in which they came: when, and the hash.
-    ages: VecDeque<(Time, u64)>,
-}
+pub(super) struct Tombstones(HashTable<Tombstone>);
 
 impl Tombstones {
     pub(super) fn insert(
@@ -86,24 +81,18 @@ impl Tombstones {
             at,
         };
         let same = |t: &Tombstone| t.client == client && t.server == server;
-        if let Some(old) = self.table.find_mut(hash, same) {
-            *old = tombstone;
-        } else {
-            self.table.insert_unique(hash, tombstone, |t| t.hash);
+        match self.0.find_mut(hash, same) {
+            Some(old) => *old = tombstone,
+            None => drop(self.0.insert_unique(hash, tombstone, |t| t.hash)),
         }
-        self.ages.push_back((at, hash));
-        self.expire(at);
     }
 
     /// Whether `s` belongs to a connection that is over; if not, that one is forgotten.
     pub(super) fn absorb(&mut self, s: &Segment) -> bool {
-        if self.table.is_empty() {
+        if self.0.is_empty() {
             return false;
         }
-        let Ok(found) = self
-            .table
-            .find_entry(s.flow_hash, |t| t.direction(s).is_some())
-        else {
+        let Ok(found) = self.0.find_entry(s.flow_hash, |t| t.direction(s).is_some()) else {
             return false;
         };
         let late = found.get().is_late(s);
@@ -115,23 +104,12 @@ impl Tombstones {
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.table.len()
+        self.0.len()
     }
 
+    /// Drops those that are too old to absorb anything, with as much time again for clocks that step back: all of them, and
+    /// here alone, so that which other connections there are decides nothing.
     pub(super) fn sweep(&mut self, now: Time) {
-        self.expire(now);
-    }
-
-    /// Drops those that are too old to absorb anything, with as much time again for clocks that step
-    /// back.
-    fn expire(&mut self, now: Time) {
-        while let Some(&(at, hash)) = self.ages.front()
-            && now - at > 2 * limits::CLOSED_NS
-        {
-            self.ages.pop_front();
-            if let Ok(found) = self.table.find_entry(hash, |t| t.at == at) {
-                found.remove();
-            }
-        }
+        self.0.retain(|t| now - t.at <= 2 * limits::CLOSED_NS);
     }
 }

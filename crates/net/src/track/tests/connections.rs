@@ -72,6 +72,42 @@ fn a_syn_sent_again_is_counted_and_replaces_nothing() {
 }
 
 #[test]
+fn a_server_that_holds_an_earlier_connection_answers_no_syn_and_the_client_resets_only_that() {
+    let mut t = Script::new();
+    t.send(ToServer, SYN, 0, 0, b"");
+    for _ in 0..2 {
+        // Its challenge, the client's answer to it, and what was not acknowledged on that connection.
+        t.raw(ToClient, ACK, 77_000, 4_000_000_000, b"");
+        t.raw(ToServer, RST, 4_000_000_000, 0, b"");
+        t.raw(ToClient, ACK, 76_900, 4_000_000_000, b"sent again");
+        t.raw(ToServer, RST, 4_000_000_000, 0, b"");
+        t.wait(1_000 * MS);
+        t.send(ToServer, SYN, 0, 0, b"");
+    }
+    t.send(ToClient, SYN | ACK, 0, 1, b"");
+    t.send(ToServer, ACK, 1, 1, b"");
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"xyz");
+    let seen = t.one();
+    let h = seen.summary().handshake;
+    assert_eq!((h.syn_retries, h.challenges, h.challenge_resets), (2, 2, 4));
+    assert!(h.syn_ack.is_some() && h.ack.is_some());
+    assert_eq!(seen.items(ToServer), data(b"abc"));
+    assert_eq!(seen.items(ToClient), data(b"xyz"));
+}
+
+#[test]
+fn an_answer_whose_syn_ack_is_not_in_the_capture_is_no_challenge() {
+    let mut t = Script::new();
+    t.send(ToServer, SYN, 0, 0, b"");
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"xyz");
+    let seen = t.one();
+    assert_eq!(seen.summary().handshake.challenges, 0);
+    assert_eq!(seen.items(ToClient), data(b"xyz"));
+}
+
+#[test]
 fn whether_the_first_syn_arrived_shows_in_what_passed_and_in_what_is_echoed() {
     // A SYN, whose answer passes or does not, and another one whose answer echoes one of the two.
     let told = |passes: bool, echo: u32| {
@@ -256,6 +292,34 @@ fn many_short_connections_leave_nothing_behind() {
     }
     assert!(most < 500, "{most} open at once");
     assert!(tracker.closed.len() < 700, "{}", tracker.closed.len());
+}
+
+#[test]
+fn whether_a_late_packet_is_known_does_not_depend_on_which_other_connections_there_are() {
+    let told = |others: bool| {
+        let closed = |port: u16, at: i64| {
+            let mut t = Script::new();
+            t.now += at;
+            t.client.port = port;
+            t.open();
+            finish_gracefully(&mut t, 1, 1);
+            t
+        };
+        let mut tracker = Tracker::new(Recorder::default());
+        let mut track = |t: &Script| t.segments.iter().for_each(|s| tracker.segment(s, &t.bytes));
+        track(&closed(2, 0));
+        // Another one ends later, by a clock that is then set back.
+        if others {
+            track(&closed(3, 200_000 * MS));
+        }
+        tracker.sweep(100, Time(Script::new().now + 10_000 * MS));
+        let late = closed(2, 0);
+        late.segments[1..]
+            .iter()
+            .for_each(|s| tracker.segment(s, &late.bytes));
+        tracker.open_connections()
+    };
+    assert_eq!((told(false), told(true)), (0, 0));
 }
 
 #[test]
