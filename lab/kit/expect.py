@@ -15,7 +15,8 @@ ACCUSATIONS = [
     "server-slow", "server-concurrency-cap", "server-stall", "client-concurrency-cap", "client-host-slow", "network-delay",
     "network-loss", "network-outage", "network-reordering", "network-bandwidth", "network-bufferbloat", "receive-window-limited",
     "nagle-delayed-ack", "small-writes", "split-writes", "chatty", "slow-connect", "connection-refused", "mtu-black-hole", "nagle",
-    "ack-frequency", "small-window", "window-scaling-off", "connection-reset", "duplicate-packets", "capture-incomplete", "retry-later",
+    "ack-frequency", "small-window", "window-scaling-off", "connection-reset",
+    "connection-closed", "stale-connection", "duplicate-packets", "capture-incomplete", "retry-later",
 ]
 
 

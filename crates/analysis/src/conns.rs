@@ -177,6 +177,13 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         openings: seen.iter().map(|(_, c)| c.handshake).collect(),
         resets: seen.iter().map(|(_, c)| c.reset).collect(),
         last_data: seen.iter().map(|(_, c)| last_data(c)).collect(),
+        unanswered: u64::from(seen.iter().map(|(_, c)| c.unanswered).max().unwrap_or(0)),
+        late_requests: seen
+            .iter()
+            .filter(|(_, c)| c.is_known)
+            .map(|(_, c)| u64::from(c.late_requests))
+            .max(),
+        ended_by_server: seen.iter().all(|(_, c)| is_ended_by_server(c)),
         vantage,
         vantage_from,
         vantage_confidence,
@@ -195,8 +202,12 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
 
 /// Of the client and of the server.
 fn last_data(c: &ConnectionSummary) -> [Option<Time>; 2] {
-    let accounts = c.accounts.as_ref();
-    DIRECTIONS.map(|d| accounts.and_then(|a| a[d.index()].last_data))
+    DIRECTIONS.map(|d| c.directions[d.index()].last_data)
+}
+
+fn is_ended_by_server(c: &ConnectionSummary) -> bool {
+    let [client, server] = c.directions.each_ref().map(|d| d.ended);
+    server.is_some_and(|server| client.is_none_or(|client| server < client))
 }
 
 fn nearest(d: Direction) -> Vantage {

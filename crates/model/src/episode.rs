@@ -142,6 +142,8 @@ pub struct ResetSeen {
     pub refuses: bool,
     /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
     pub after_fin: bool,
+    /// When it had, if the other side had acknowledged that.
+    pub end_heard: Option<Time>,
     /// The other side had ended its data: nobody waits to send more.
     pub after_peers_fin: bool,
     /// Nothing else was heard of its sender, nor how the connection opened: it may have had none.
@@ -154,6 +156,8 @@ pub struct DirectionSummary {
     pub packets: u64,
     /// The last of them.
     pub last: Mark,
+    /// When payload passed for the last time that had not been sent before; TCP only.
+    pub last_data: Option<Time>,
     /// When it said that it ends (FIN); TCP only.
     pub ended: Option<Time>,
     /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
@@ -235,6 +239,10 @@ pub struct ConnectionSummary {
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,
+    /// Requests of a known protocol that arrived, and had no answer when the connection ended.
+    pub unanswered: u32,
+    /// Those that were sent when the server had ended it.
+    pub late_requests: u32,
     /// What was agreed on for its packets, where that is SQL*Net.
     pub sqlnet: Option<SqlNetSession>,
 }

@@ -39,4 +39,4 @@ pub use connection::{Conversation, Rest};
 pub use output::{Output, Wanted};
 pub use session::{ConnectionInfo, Context, Kept};
 pub use shared::Shared;
-pub use unanswered::unanswered;
+pub use unanswered::{Left, left, unanswered};

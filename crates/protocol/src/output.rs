@@ -1,7 +1,7 @@
 //! Where sessions put what they find.
 
 use model::sqlnet::SqlNetPacket;
-use model::{Call, ConnectionId, FileName, Naming, Outcome, Outstanding};
+use model::{Call, ConnectionId, FileName, Naming, Outcome, Outstanding, Time};
 
 /// What is looked at of what is found.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -30,6 +30,9 @@ pub struct Output {
     pub packets: Option<Vec<SqlNetPacket>>,
     /// Calls with both halves that were counted and not made.
     pub complete: u64,
+    /// Of a connection that is closed, when requests were sent that had no answer and are no calls yet, as they may be sent again on
+    /// another.
+    pub left: Vec<Time>,
 }
 
 impl Output {

@@ -9,6 +9,46 @@ use model::{
     Call, Close, ConnectionSummary, HiddenResponse, Mark, Outcome, Reason, Time, Transport,
 };
 
+/// What a connection of a known protocol left when it was over.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Left {
+    /// Requests that arrived and were not answered.
+    pub unanswered: u32,
+    /// Those that were sent when the server had ended it.
+    pub late: u32,
+}
+
+/// Counts what nothing answered before `connection` ended: of its `calls`, and what was sent at these times and is no call yet.
+pub fn left(calls: &[Call], left: &[Time], connection: &ConnectionSummary) -> Left {
+    let mut all = Left::default();
+    if !matches!(connection.close, Close::Finished | Close::Reset) {
+        return all;
+    }
+    let [asked, answered] = &connection.directions;
+    let is_own = |c: &&Call| c.connection == connection.id && c.op != op::TURN;
+    let own = calls.iter().filter(is_own);
+    let unanswered = own.filter(|c| matches!(c.outcome, Outcome::NoResponse(_)));
+    let sent = unanswered.filter_map(|c| Some(c.request_last?.time));
+    for at in sent.chain(left.iter().copied()) {
+        // Behind its end a server answers nothing, and a client that has ended expects nothing.
+        if answered.ended.is_some_and(|ended| at > ended) {
+            all.late += 1;
+        } else if came(connection) && asked.ended.is_none_or(|ended| ended > at) {
+            all.unanswered += 1;
+        }
+    }
+    all
+}
+
+/// Whether all that the client sent came, and all that the server sent is in the capture.
+fn came(connection: &ConnectionSummary) -> bool {
+    let [asked, answered] = &connection.directions;
+    let came = asked.unacknowledged_bytes == 0 && answered.packets > 0;
+    // What the capture lacks may have been the answer.
+    let lacks = (connection.directions.iter()).any(|d| d.missing_from_capture_gaps > 0);
+    connection.transport == Transport::Tcp && came && !lacks
+}
+
 /// Says of those of `calls` that nothing answered before `connection` ended how long they waited; `reached` is the time of the
 /// capture's last packet so far.
 pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: Time) {
@@ -19,11 +59,8 @@ pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: T
         Close::Replaced | Close::Forgotten | Close::Evicted | Close::Expired => return,
     };
     let directions = &connection.directions;
-    let [asked, answered] = directions;
-    let came = asked.unacknowledged_bytes == 0 && answered.packets > 0;
-    // What the capture lacks may have been the answer.
-    let lacks = directions.iter().any(|d| d.missing_from_capture_gaps > 0);
-    if connection.transport != Transport::Tcp || !came || lacks {
+    let [_, answered] = directions;
+    if !came(connection) {
         return;
     }
     // Behind its end a server answers nothing, and a client that has ended expects nothing.
@@ -56,4 +93,64 @@ pub fn unanswered(calls: &mut [Call], connection: &ConnectionSummary, reached: T
 
 fn later(a: Mark, b: Mark) -> Mark {
     if b.time > a.time { b } else { a }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Handshake;
+
+    /// A connection in whose course the client and the server ended at these times.
+    fn over(ended: [Option<i64>; 2], close: Close, missing: u64) -> Left {
+        let at = |t: i64| Time(t * 1_000);
+        let ends = crate::kit::connection(Transport::Tcp, 2_049);
+        let mut c = ConnectionSummary {
+            id: ends.id,
+            transport: Transport::Tcp,
+            client: ends.client,
+            server: ends.server,
+            first: Mark::default(),
+            last: Mark::default(),
+            close,
+            handshake: Handshake::default(),
+            reset: None,
+            directions: Default::default(),
+            accounts: None,
+            lines: [None, None],
+            is_known: true,
+            protocol: None,
+            pipelined: None,
+            unanswered: 0,
+            late_requests: 0,
+            sqlnet: None,
+        };
+        for (d, ended) in c.directions.iter_mut().zip(ended) {
+            d.packets = 5;
+            d.ended = ended.map(at);
+            d.missing_from_capture_gaps = missing;
+        }
+        left(&[], &[at(5), at(7)], &c)
+    }
+
+    fn counted(left: Left) -> (u32, u32) {
+        (left.unanswered, left.late)
+    }
+
+    #[test]
+    fn what_a_server_leaves_is_told_from_what_comes_behind_its_end() {
+        let finished = |ended| counted(over(ended, Close::Finished, 0));
+        assert_eq!(finished([None, Some(9)]), (2, 0));
+        assert_eq!(finished([None, Some(6)]), (1, 1));
+        assert_eq!(finished([Some(6), Some(9)]), (1, 0));
+        assert_eq!(finished([Some(4), None]), (0, 0));
+    }
+
+    #[test]
+    fn what_goes_on_or_lacks_packets_leaves_nothing_for_certain() {
+        assert_eq!(
+            counted(over([None, Some(9)], Close::EndOfCapture, 0)),
+            (0, 0)
+        );
+        assert_eq!(counted(over([None, Some(9)], Close::Finished, 1)), (0, 0));
+    }
 }

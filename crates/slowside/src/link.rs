@@ -498,11 +498,13 @@ impl Handler for Link {
         // What its end shows is told of its last packet, not of the one that came long after.
         let at = self.at.replace(summary.last.packet);
         let reached = self.reached.max(now);
-        self.with(c, order, now, |cx| {
+        let left = self.with(c, order, now, |cx| {
             let before = cx.output.calls.len();
             conversation.close(cx, why);
-            let left = cx.output.calls.get_mut(before..).unwrap_or_default();
-            protocol::unanswered(left, &summary, reached);
+            let untold = std::mem::take(&mut cx.output.left);
+            let calls = cx.output.calls.get_mut(before..).unwrap_or_default();
+            protocol::unanswered(calls, &summary, reached);
+            let left = protocol::left(calls, &untold, &summary);
             if matches!(why, Close::Forgotten | Close::Evicted) {
                 let place = Where {
                     frame: Some(summary.last.packet.frame),
@@ -516,10 +518,13 @@ impl Handler for Link {
                 let example = || (format!("{client} to {server} {what}"), place);
                 cx.problems.note(kind, example);
             }
+            left
         });
         self.at = at;
         let summary = ConnectionSummary {
             pipelined: conversation.pipelined(),
+            unanswered: left.unanswered,
+            late_requests: left.late,
             sqlnet: conversation.agreed(),
             ..summary
         };

@@ -22,6 +22,7 @@ mod checksum_errors;
 mod client_concurrency_cap;
 mod client_host_slow;
 mod client_think;
+mod connection_closed;
 mod connection_refused;
 mod connection_reset;
 mod disk_slow;
@@ -64,6 +65,7 @@ mod small_sdu;
 mod small_window;
 mod small_writes;
 mod split_writes;
+mod stale_connection;
 mod stp_topology_change;
 mod sureness;
 #[cfg(test)]
@@ -174,6 +176,7 @@ rules! {
     ClientConcurrencyCap: client_concurrency_cap,
     ClientHostSlow: client_host_slow,
     ClientThink: client_think,
+    ConnectionClosed: connection_closed,
     ConnectionRefused: connection_refused,
     ConnectionReset: connection_reset,
     DiskSlow: disk_slow,
@@ -213,6 +216,7 @@ rules! {
     SmallWindow: small_window,
     SmallWrites: small_writes,
     SplitWrites: split_writes,
+    StaleConnection: stale_connection,
     StpTopologyChange: stp_topology_change,
     Undeliverable: undeliverable,
     WindowScalingOff: window_scaling_off,

@@ -303,6 +303,8 @@ pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
         is_known: false,
         protocol: None,
         pipelined: None,
+        unanswered: 0,
+        late_requests: 0,
         sqlnet: None,
     }
 }
@@ -328,6 +330,7 @@ pub(super) fn reset() -> ResetSeen {
         counts_on: false,
         refuses: false,
         after_fin: false,
+        end_heard: None,
         after_peers_fin: false,
         sender_unheard: false,
     }
@@ -361,6 +364,9 @@ pub(crate) fn connection() -> ConnectionResult {
         handshake: HandshakeResult::default(),
         openings: Vec::new(),
         last_data: Vec::new(),
+        unanswered: 0,
+        late_requests: None,
+        ended_by_server: false,
         resets: vec![None, None],
         directions: [direction(), direction()],
         at_stake_ns: 0,

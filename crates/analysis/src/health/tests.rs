@@ -259,6 +259,8 @@ fn connection(out: u64, back: u64, again: u64) -> ConnectionSummary {
         is_known: false,
         protocol: None,
         pipelined: None,
+        unanswered: 0,
+        late_requests: 0,
         sqlnet: None,
     };
     c.directions[0].retransmitted_packets = again;

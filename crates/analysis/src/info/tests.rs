@@ -139,6 +139,8 @@ fn connection(out: u64, back: u64) -> ConnectionSummary {
         is_known: false,
         protocol: None,
         pipelined: None,
+        unanswered: 0,
+        late_requests: 0,
         sqlnet: None,
     }
 }

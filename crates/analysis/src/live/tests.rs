@@ -347,6 +347,8 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
         is_known: false,
         protocol: None,
         pipelined: None,
+        unanswered: 0,
+        late_requests: 0,
         sqlnet: None,
     };
     for n in 0..limits::LIVE_LISTED as u64 + 5 {

@@ -64,6 +64,11 @@ pub struct ConnectionResult {
     pub resets: Vec<Option<model::ResetSeen>>,
     /// The last data of the client and of the server, on each capture's own clock, in the order of `ends`.
     pub last_data: Vec<[Option<Time>; 2]>,
+    /// Requests of a known protocol that arrived, and had no answer when it ended; and whether the server ended it first.
+    pub unanswered: u64,
+    /// Those that were sent when the server had ended it; `None` where what is a request is not known.
+    pub late_requests: Option<u64>,
+    pub ended_by_server: bool,
     /// Client to server, server to client.
     pub directions: [DirectionResult; 2],
     /// What is charged to waits that could be avoided: everything but idleness, of the direction in

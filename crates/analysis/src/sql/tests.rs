@@ -113,6 +113,8 @@ pub(crate) fn connection() -> ConnectionSummary {
         is_known: false,
         protocol: Some(Protocol::Pgsql),
         pipelined: None,
+        unanswered: 0,
+        late_requests: 0,
         sqlnet: None,
     }
 }

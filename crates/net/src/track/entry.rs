@@ -319,6 +319,8 @@ impl<S> Entry<S> {
             is_known: false,
             protocol: None,
             pipelined: None,
+            unanswered: 0,
+            late_requests: 0,
             sqlnet: None,
         };
         handler.close(&self.connection, self.state, summary, order, now);

@@ -4,6 +4,7 @@
 //! A connection is weighed by what came for it, and never by whether it is packed, which differs between
 //! threads. To look at all that it keeps costs as much as it keeps, so that is done after as many segments again.
 
+use super::entry::Entry;
 use super::{Tracker, Wanted};
 use crate::{Handler, Kept, Segment};
 use model::{Close, ConnectionId, Time};
@@ -122,18 +123,24 @@ impl<H: Handler> Tracker<H> {
             .iter()
             .fold(0, |sum: u64, w| sum.saturating_add(*w));
         self.awake.have(self.room.saturating_sub(taken));
+        let mut evicted = Vec::new();
         for partition in 0..PARTITIONS {
             let has = self.weights.0.get(partition).copied().unwrap_or(0);
             if has > most {
                 let (parts, of) = LEFT;
-                self.shrink(partition as u8, has - most / of * parts, order, now);
+                self.shrink(partition as u8, has - most / of * parts, &mut evicted);
             }
+        }
+        // In an order that does not depend on who has which partitions: the first is told.
+        evicted.sort_unstable_by_key(|entry| entry.connection.id);
+        for entry in evicted {
+            self.close(*entry, Close::Evicted, order, now);
         }
     }
 
-    /// Forgets connections of a partition until so many bytes are given back.
+    /// Takes connections of a partition out until so many bytes are given back.
     #[cold]
-    fn shrink(&mut self, partition: u8, bytes: u64, order: u64, now: Time) {
+    fn shrink(&mut self, partition: u8, bytes: u64, evicted: &mut Vec<Box<Entry<H::State>>>) {
         let of = self
             .connections
             .iter()
@@ -150,7 +157,7 @@ impl<H: Handler> Tracker<H> {
             if let Ok(found) = found {
                 let (entry, _) = found.remove();
                 given += entry.weight.bytes() as u64;
-                self.close(*entry, Close::Evicted, order, now);
+                evicted.push(entry);
             }
         }
     }

@@ -536,6 +536,9 @@ impl Pairing {
             } else {
                 self.settle(cx, &mut p, now);
                 self.hide(&mut p);
+                if d == Direction::ToServer {
+                    cx.output.left.push(p.request.last.time);
+                }
                 left.push(Orphan {
                     ends: cx.connection.ends(d),
                     call: p,

@@ -59,6 +59,7 @@ pub(super) fn data<H: Handler>(
             packet,
         };
         let wanted = if start >= stream.sent {
+            stream.summary.last_data = Some(s.mark.time);
             origin.held_since = new_data(out, s, d, stream, start, end, peer.summary.packets > 0);
             true
         } else {

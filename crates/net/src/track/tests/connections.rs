@@ -323,6 +323,43 @@ fn whether_a_late_packet_is_known_does_not_depend_on_which_other_connections_the
 }
 
 #[test]
+fn the_last_data_is_what_was_not_sent_before() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    let answered = t.now;
+    t.s(1, 4, b"xyz");
+    t.wait(1_000 * MS);
+    // Sent again, and a keep-alive with a byte in it.
+    t.c(1, 4, b"abc");
+    t.send(ToServer, ACK, 3, 4, b"0");
+    t.raw(ToClient, RST, t.isn + SERVER_ISN + 4, 0, b"");
+    let seen = t.one();
+    let directions = &seen.summary().directions;
+    let [asked, said] = directions.each_ref().map(|d| d.last_data);
+    assert!(asked < said);
+    assert_eq!(said, Some(Time(answered)));
+}
+
+#[test]
+fn the_end_that_came_before_a_reset_is_told_if_it_was_heard() {
+    for (heard, acknowledged) in [(true, 5), (false, 4)] {
+        let mut t = Script::new();
+        t.open();
+        t.c(1, 1, b"abc");
+        t.s(1, 4, b"xyz");
+        let ended = t.now;
+        t.send(ToClient, FIN | ACK, 4, 4, b"");
+        t.send(ToServer, ACK, 4, acknowledged, b"");
+        t.wait(2_000 * MS);
+        t.c(4, acknowledged, b"more");
+        t.send(ToClient, RST, 5, 0, b"");
+        let reset = t.one().summary().reset.expect("a reset");
+        assert_eq!(reset.end_heard, heard.then_some(Time(ended)));
+    }
+}
+
+#[test]
 fn connections_are_closed_in_the_order_in_which_they_began() {
     let mut tracker = Tracker::new(Recorder::default());
     for i in 0..50u64 {
