@@ -91,6 +91,7 @@ mod window;
 
 use course::{BLOCK, CELLS, Cell, Clock, Cost, Course};
 use period::Stretches;
+use std::ops::Range;
 use values::Values;
 use who::Blocks;
 
@@ -267,7 +268,7 @@ impl Concentration {
             return Vec::new();
         }
         let mut places = self.who(&cells, whole, accounts);
-        let mut times = self.when(&cells, whole, accounts);
+        let mut times = self.when(&cells, whole, &places, accounts);
         times.retain(|time| !is_pace(time, &places));
         places.extend(times);
         places
@@ -324,9 +325,32 @@ impl Concentration {
         places.collect()
     }
 
-    fn when(&self, cells: &[Cell], whole: Cell, accounts: &[usize]) -> Vec<Place> {
+    /// Whether what is named costs more within a window than at other times, as far as it is there at others: where
+    /// those that cost little are gone, all that is left costs much, and nothing has begun.
+    fn is_of_time(&self, window: &Range<usize>, named: &[Place], accounts: &[usize]) -> bool {
+        let blocks = window.start / BLOCK..window.end.div_ceil(BLOCK);
+        named.chunk_by(|a, b| a.by == b.by).all(|set| {
+            let values = self.values.get(set[0].by as usize);
+            let courses = values.map_or_else(Vec::new, Values::sorted);
+            let is_named = |value: u64| set.iter().any(|place| place.value == Value::Of(value));
+            let (mut inside, mut outside) = (Cell::default(), Cell::default());
+            for (_, course) in courses.into_iter().filter(|(value, _)| is_named(*value)) {
+                for (at, cell) in course.of(self.accounts, accounts).enumerate() {
+                    let sum = match blocks.contains(&at) {
+                        true => &mut inside,
+                        false => &mut outside,
+                    };
+                    *sum = sum.with(cell);
+                }
+            }
+            outside.calls < LEAST_CALLS || inside.mean_ns() >= TIMES_AS_MUCH * outside.mean_ns()
+        })
+    }
+
+    fn when(&self, cells: &[Cell], whole: Cell, named: &[Place], accounts: &[usize]) -> Vec<Place> {
         let mut places = Vec::new();
-        if let Some(window) = window::window(cells) {
+        let window = window::window(cells);
+        if let Some(window) = window.filter(|w| self.is_of_time(w, named, accounts)) {
             let sum = Cell::sum(&cells[window.clone()]);
             let (from_ns, to_ns) = (
                 self.clock.begin_ns(window.start),

@@ -33,6 +33,32 @@ fn a_problem_that_begins_or_ends_halfway_says_when() {
 }
 
 #[test]
+fn where_those_that_cost_little_are_gone_nothing_has_begun() {
+    // Two servers, of which one is slow: always, or from the time on at which the other has nothing to do any more.
+    let slow = |begins: bool| {
+        stream(
+            20_000,
+            Pace::Random(MS),
+            12,
+            |call, random| {
+                let server = if call < 6_000 { random.below(2) } else { 1 };
+                vec![(By::Server, server)]
+            },
+            |at_ns, attributes, random| {
+                let is_slow = has(attributes, By::Server, 1) && !(begins && at_ns < 6 * S);
+                let mean = if is_slow { 30e6 } else { 1e6 };
+                random.exponential(mean) as i64
+            },
+        )
+    };
+    let is_time = |place: &Place| place.by == By::Time;
+    let always = slow(false);
+    assert!(always.iter().any(|p| p.value == Value::Of(1)), "{always:?}");
+    assert!(!always.iter().any(is_time), "{always:?}");
+    assert!(slow(true).iter().any(is_time), "{:?}", slow(true));
+}
+
+#[test]
 fn a_client_that_waits_for_each_answer_makes_few_calls_while_they_are_slow() {
     let mut random = Random::new(9);
     let mut concentration = Concentration::new(1);
