@@ -305,6 +305,8 @@ impl State {
             shard.is_over = true;
             self.lost += 1;
         }
+        // What is read then is for nobody.
+        self.is_over |= self.shards.iter().all(|s| s.is_over);
     }
 
     /// Leaves the batches that all shards have taken.
@@ -441,9 +443,9 @@ mod tests {
         assert!(kept(|| -> u8 { panic!("a test") }).is_none());
         state.put(Done::Read(None));
         assert!(state.is_over && !state.is_done());
-        let closed = (None, Records::default(), ThreadProblems::default());
-        state.put(Done::Closed(1, Some(closed)));
-        assert!(state.is_done());
+        state.is_over = false;
+        state.put(Done::Closed(1, None));
+        assert!(state.is_over && state.is_done());
     }
 
     #[test]
