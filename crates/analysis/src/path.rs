@@ -37,9 +37,14 @@ pub fn ways_to_proxy(client: &Ways, server: &Ways) -> [Bounds; 2] {
     })
 }
 
+/// Where all times are whole multiples of this, the clock does not show how long a path takes: nothing or this.
+const COARSE_NS: i64 = 100_000_000;
+
 /// Handshakes and acknowledgements of connections.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Acknowledged {
+    /// Whether any time is told more finely than that.
+    fine: bool,
     count: u64,
     sum_ns: i64,
     min_ns: Option<i64>,
@@ -87,7 +92,7 @@ impl Acknowledged {
         let Some(fastest) = known.into_iter().flatten().min() else {
             return Half::ANY;
         };
-        if fastest > LONGEST_NS {
+        if fastest > LONGEST_NS || self.is_coarse() {
             return Half::ANY;
         }
         if self.is_empty() {
@@ -142,6 +147,9 @@ impl Acknowledged {
     pub(crate) fn path_to_client(&self, soonest_request_ns: Option<i64>) -> Option<PathEstimate> {
         let known = [self.min_ns, self.half_ns, soonest_request_ns];
         let fastest = known.into_iter().flatten().min()?;
+        if self.is_coarse() {
+            return None;
+        }
         let measured = match self.count {
             0..FEW => fastest.saturating_mul(VARIES),
             n => self.sum_ns / n as i64,
@@ -177,7 +185,17 @@ impl Acknowledged {
             0 => asked.zip(answered).map(|(asked, answer)| answer - asked),
             _ => None,
         };
+        let known = [
+            h.syn,
+            h.syn_ack,
+            h.ack,
+            Some(c.first.time),
+            Some(c.last.time),
+        ];
+        let datas = c.directions.iter().flat_map(|d| [d.last_data, d.ended]);
+        let mut times = known.into_iter().chain(datas).flatten();
         Acknowledged {
+            fine: times.any(|at| at.0 % COARSE_NS != 0),
             count: sent.ack_rtt_count,
             sum_ns: sent.ack_rtt_sum_ns,
             min_ns: sent.ack_rtt_min_ns,
@@ -197,6 +215,7 @@ impl Acknowledged {
     pub fn merge(&mut self, other: &Acknowledged) {
         let least = |a: Option<i64>, b: Option<i64>| [a, b].into_iter().flatten().min();
         *self = Acknowledged {
+            fine: self.fine || other.fine,
             count: self.count + other.count,
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
             min_ns: least(self.min_ns, other.min_ns),
@@ -211,9 +230,15 @@ impl Acknowledged {
     #[cfg(test)]
     pub(crate) fn of_handshake(half_ns: Option<i64>) -> Acknowledged {
         Acknowledged {
+            fine: true,
             half_ns,
             ..Acknowledged::default()
         }
+    }
+
+    /// Whether the clock is too coarse to show a path.
+    fn is_coarse(&self) -> bool {
+        !self.fine && !self.is_empty()
     }
 
     /// The mean, or what a handshake took.
@@ -240,12 +265,12 @@ impl Acknowledged {
     /// where something on the way sends them.
     #[must_use]
     pub fn path(&self, calls: Crossed) -> Option<PathEstimate> {
-        let fastest = [self.min_ns, self.half_ns].into_iter().flatten().min()?;
+        let fastest = self.fastest_ns()?;
         let measured = match self.count {
             0..FEW => fastest,
             n => self.sum_ns / n as i64,
         };
-        if self.on_the_way(measured, calls.min_ns) {
+        if self.is_coarse() || self.on_the_way(measured, calls.min_ns) {
             return None;
         }
         // A call that was answered sooner shows that a handshake met a queue or a slow accept.
@@ -329,6 +354,7 @@ mod tests {
     /// Acknowledgements with these times; the handshake took 10 ms.
     fn acknowledged(times_ms: &[i64]) -> Acknowledged {
         Acknowledged {
+            fine: true,
             count: times_ms.len() as u64,
             sum_ns: times_ms.iter().sum::<i64>() * MS,
             min_ns: times_ms.iter().min().map(|ms| ms * MS),
@@ -340,6 +366,18 @@ mod tests {
     fn bounds(times_ms: &[i64], calls: Crossed) -> Option<(i64, i64)> {
         let path = acknowledged(times_ms).path(calls)?;
         Some((path.min_ns, path.most_ns))
+    }
+
+    #[test]
+    fn a_clock_of_whole_seconds_shows_no_path() {
+        let mut coarse = acknowledged(&[0; 20]);
+        coarse.fine = false;
+        assert_eq!(coarse.half(Crossed::default()), Half::ANY);
+        assert!(coarse.path(Crossed::default()).is_none());
+        assert!(coarse.path_to_client(None).is_none());
+        // One connection whose times are finer shows that the clock is.
+        coarse.merge(&acknowledged(&[10; 20]));
+        assert!(coarse.path(Crossed::default()).is_some());
     }
 
     #[test]
@@ -403,6 +441,7 @@ mod tests {
         };
         let half = |ack_ms| {
             let late = Acknowledged {
+                fine: true,
                 half_ns: None,
                 ..acknowledged(&[ack_ms])
             };
