@@ -177,12 +177,10 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         openings: seen.iter().map(|(_, c)| c.handshake).collect(),
         resets: seen.iter().map(|(_, c)| c.reset).collect(),
         last_data: seen.iter().map(|(_, c)| last_data(c)).collect(),
-        unanswered: u64::from(seen.iter().map(|(_, c)| c.unanswered).max().unwrap_or(0)),
-        late_requests: seen
-            .iter()
-            .filter(|(_, c)| c.is_known)
-            .map(|(_, c)| u64::from(c.late_requests))
-            .max(),
+        left_open: of_known(seen, |c| c.left_open),
+        // What one of two captures shows to be otherwise is not so.
+        unanswered: u64::from(seen.iter().map(|(_, c)| c.unanswered).min().unwrap_or(0)),
+        late_requests: of_known(seen, |c| c.late_requests),
         ended_by_server: seen.iter().all(|(_, c)| is_ended_by_server(c)),
         vantage,
         vantage_from,
@@ -203,6 +201,15 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
 /// Of the client and of the server.
 fn last_data(c: &ConnectionSummary) -> [Option<Time>; 2] {
     DIRECTIONS.map(|d| c.directions[d.index()].last_data)
+}
+
+/// What was counted of requests, where what is one is known.
+fn of_known(
+    seen: &[(usize, &ConnectionSummary)],
+    count: fn(&ConnectionSummary) -> u32,
+) -> Option<u64> {
+    let known = seen.iter().filter(|(_, c)| c.is_known);
+    known.map(|(_, c)| u64::from(count(c))).max()
 }
 
 fn is_ended_by_server(c: &ConnectionSummary) -> bool {

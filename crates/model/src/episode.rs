@@ -142,7 +142,7 @@ pub struct ResetSeen {
     pub refuses: bool,
     /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
     pub after_fin: bool,
-    /// When it had, if the other side had acknowledged that.
+    /// When the other side first acknowledged that, if it had.
     pub end_heard: Option<Time>,
     /// The other side had ended its data: nobody waits to send more.
     pub after_peers_fin: bool,
@@ -158,8 +158,9 @@ pub struct DirectionSummary {
     pub last: Mark,
     /// When payload passed for the last time that had not been sent before; TCP only.
     pub last_data: Option<Time>,
-    /// When it said that it ends (FIN); TCP only.
+    /// When it said that it ends (FIN), and whether it had then acknowledged all that the other side had sent; TCP only.
     pub ended: Option<Time>,
+    pub end_heard_all: bool,
     /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
     pub unacknowledged_bytes: u64,
     /// What was being sent in vain when it did; TCP only.
@@ -239,7 +240,9 @@ pub struct ConnectionSummary {
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,
-    /// Requests of a known protocol that arrived, and had no answer when the connection ended.
+    /// Requests of a known protocol that waited for an answer when the connection ended, and those of them that the server
+    /// had received when it ended it.
+    pub left_open: u32,
     pub unanswered: u32,
     /// Those that were sent when the server had ended it.
     pub late_requests: u32,

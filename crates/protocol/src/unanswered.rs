@@ -12,7 +12,9 @@ use model::{
 /// What a connection of a known protocol left when it was over.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Left {
-    /// Requests that arrived and were not answered.
+    /// Requests that waited for an answer.
+    pub open: u32,
+    /// Of them those that the server had received when it ended the connection.
     pub unanswered: u32,
     /// Those that were sent when the server had ended it.
     pub late: u32,
@@ -25,18 +27,23 @@ pub fn left(calls: &[Call], left: &[Time], connection: &ConnectionSummary) -> Le
         return all;
     }
     let [asked, answered] = &connection.directions;
-    let is_own = |c: &&Call| c.connection == connection.id && c.op != op::TURN;
-    let own = calls.iter().filter(is_own);
-    let unanswered = own.filter(|c| matches!(c.outcome, Outcome::NoResponse(_)));
+    // Who cancels is answered by the end of the connection, and not every turn of an unknown protocol asks for something.
+    let asks = |c: &&Call| c.op != op::TURN && c.op != op::CANCEL;
+    let own = calls.iter().filter(|c| c.connection == connection.id);
+    let is_left = |c: &&Call| c.outcome == Outcome::NoResponse(Reason::NoAnswer);
+    let unanswered = own.filter(asks).filter(is_left);
     let sent = unanswered.filter_map(|c| Some(c.request_last?.time));
     for at in sent.chain(left.iter().copied()) {
         // Behind its end a server answers nothing, and a client that has ended expects nothing.
         if answered.ended.is_some_and(|ended| at > ended) {
             all.late += 1;
-        } else if came(connection) && asked.ended.is_none_or(|ended| ended > at) {
-            all.unanswered += 1;
+        } else if asked.ended.is_none_or(|ended| ended > at) {
+            all.open += 1;
         }
     }
+    // What crosses the server's end is nobody's doing.
+    let received = came(connection) && answered.ended.is_some() && answered.end_heard_all;
+    all.unanswered = if received { all.open } else { 0 };
     all
 }
 
@@ -102,6 +109,11 @@ mod tests {
 
     /// A connection in whose course the client and the server ended at these times.
     fn over(ended: [Option<i64>; 2], close: Close, missing: u64) -> Left {
+        heard(ended, close, missing, true)
+    }
+
+    /// The same, where each end had all that the other had sent by then, or had not.
+    fn heard(ended: [Option<i64>; 2], close: Close, missing: u64, heard: bool) -> Left {
         let at = |t: i64| Time(t * 1_000);
         let ends = crate::kit::connection(Transport::Tcp, 2_049);
         let mut c = ConnectionSummary {
@@ -120,6 +132,7 @@ mod tests {
             is_known: true,
             protocol: None,
             pipelined: None,
+            left_open: 0,
             unanswered: 0,
             late_requests: 0,
             sqlnet: None,
@@ -127,6 +140,7 @@ mod tests {
         for (d, ended) in c.directions.iter_mut().zip(ended) {
             d.packets = 5;
             d.ended = ended.map(at);
+            d.end_heard_all = heard;
             d.missing_from_capture_gaps = missing;
         }
         left(&[], &[at(5), at(7)], &c)
@@ -143,6 +157,10 @@ mod tests {
         assert_eq!(finished([None, Some(6)]), (1, 1));
         assert_eq!(finished([Some(6), Some(9)]), (1, 0));
         assert_eq!(finished([Some(4), None]), (0, 0));
+        // They crossed its end, or the capture does not hold one.
+        let crossed = heard([None, Some(9)], Close::Finished, 0, false);
+        assert_eq!((crossed.open, crossed.unanswered), (2, 0));
+        assert_eq!(over([None, None], Close::Reset, 0).open, 2);
     }
 
     #[test]

@@ -523,6 +523,7 @@ impl Handler for Link {
         self.at = at;
         let summary = ConnectionSummary {
             pipelined: conversation.pipelined(),
+            left_open: left.open,
             unanswered: left.unanswered,
             late_requests: left.late,
             sqlnet: conversation.agreed(),

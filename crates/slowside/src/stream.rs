@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A shard handles the segments whose hosts are its own; `next` takes the answers of all shards for a batch
-//! and merges them by packet order, so that what comes out does not depend on how many there are. Channels are short:
+//! and merges them by packet order, so that what comes out does not depend on how many there are. Few batches are under way:
 //! a slow consumer holds the reader back, and memory is a handful of batches.
 
 mod input;

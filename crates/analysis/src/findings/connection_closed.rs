@@ -43,7 +43,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let requests: u64 = closed.iter().map(|c| c.unanswered).sum();
     let server = closed.first()?.server;
     let life = |c: &ConnectionResult| (c.last - c.first).max(0);
-    let lost: i64 = closed.iter().map(|c| life(c)).sum();
+    let add = |sum: i64, ns: i64| sum.saturating_add(ns);
+    let lost = closed.iter().map(|c| life(c)).fold(0, add);
     let others = closed.iter().any(|c| c.server != server);
     Some(Finding {
         title: text!(
@@ -52,7 +53,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             others = if others { " and others" } else { "" }
         ),
         // It ends the work where it ends a good part of what there was.
-        fatal: lost >= all.iter().map(life).sum::<i64>() / 4,
+        fatal: lost >= all.iter().map(life).fold(0, add) / 4,
         first: closed.iter().map(|c| c.last).min(),
         last: closed.iter().map(|c| c.last).max(),
         facts: numbers([

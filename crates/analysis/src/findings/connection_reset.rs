@@ -66,8 +66,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .unwrap_or(first.side);
     let shown: Vec<&Cut<'_>> = cuts.iter().filter(|c| c.side == side).collect();
     let life = |c: &ConnectionResult| (c.last - c.first).max(0);
-    let all: i64 = facts.streams.connections.iter().map(life).sum();
-    let lost: i64 = shown.iter().map(|c| life(c.connection)).sum();
+    let add = |sum: i64, ns: i64| sum.saturating_add(ns);
+    let all = facts.streams.connections.iter().map(life).fold(0, add);
+    let lost = shown.iter().map(|c| life(c.connection)).fold(0, add);
     let times: Vec<Time> = shown.iter().map(|c| c.reset.at.time).collect();
     let odd = shown.iter().filter(|c| c.reset.odd_ttl).count();
     Some(Finding {
@@ -134,7 +135,8 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     let seen = seen.filter_map(|((r, (capture, ..)), last)| Some(((*r)?, *capture, last)));
     let cuts_off = |r: &ResetSeen, last: &LastData| {
         let is_over = r.refuses || r.after_fin || r.after_peers_fin || r.sender_unheard;
-        !is_over && is_under_way(last, r.direction)
+        // Not all that a client says asks for something, where it is known what it says.
+        !is_over && c.left_open != Some(0) && is_under_way(last, r.direction)
     };
     // Of two that crossed the one that cut something off counts.
     let (reset, capture, last) = seen.min_by_key(|(r, _, last)| !cuts_off(r, last))?;
@@ -223,6 +225,18 @@ mod tests {
         assert!(over(|r| r.after_fin = true));
         assert!(over(|r| r.after_peers_fin = true));
         assert!(over(|r| r.sender_unheard = true));
+    }
+
+    #[test]
+    fn a_farewell_of_a_known_protocol_is_no_request() {
+        let cut = |left_open| {
+            let mut c = connection();
+            c.resets = vec![Some(reset_seen())];
+            c.last_data = vec![[Some(Time(5)), Some(Time(3))]];
+            c.left_open = left_open;
+            found(Rule::ConnectionReset, |f| f.streams.connections = vec![c]).is_some()
+        };
+        assert!(!cut(Some(0)) && cut(Some(1)) && cut(None));
     }
 
     #[test]

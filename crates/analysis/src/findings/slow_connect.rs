@@ -72,7 +72,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let Some(worst) = slow.iter().max_by_key(|(_, ns, _)| *ns) else {
         return by_logon(facts);
     };
-    let cost = slow.iter().map(|(_, ns, _)| ns).sum();
+    let cost = slow
+        .iter()
+        .fold(0, |sum: i64, (_, ns, _)| sum.saturating_add(*ns));
     let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
     let unanswered = slow.iter().filter(|(c, ..)| !c.handshake.seen).count();
     let side = worst.2;
@@ -146,7 +148,7 @@ fn held(c: &ConnectionResult) -> Text {
         times = times.unwrap_or(0),
         resets = match (c.openings.as_slice(), resets.unwrap_or(0)) {
             (_, 0) => text!("no reset of it came from the client"),
-            ([_, server], n) => text!(
+            ([client, server], n) if server.challenges >= client.challenges => text!(
                 "of {n} reset{n||s} that the client sent for it {arrived} arrived",
                 n = n,
                 arrived = server.challenge_resets,
@@ -174,14 +176,16 @@ fn excess(c: &ConnectionResult) -> Option<i64> {
     };
     let took = opened - c.first;
     let usual = c.handshake.syn_to_syn_ack_ns.unwrap_or(0).min(took);
-    let excess = took - usual;
+    let excess = took.saturating_sub(usual);
     (excess >= SLOW_NS && retries(c) > 0).then_some(excess)
 }
 
 fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
     match c.openings.as_slice() {
         [client, server] if is_challenged(c) => {
-            if client.challenge_resets > server.challenge_resets {
+            // A capture that began later, or lacks some, has fewer of both.
+            let saw_all = server.challenges >= client.challenges;
+            if saw_all && client.challenge_resets > server.challenge_resets {
                 Side::Network
             } else {
                 Side::Undetermined

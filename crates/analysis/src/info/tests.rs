@@ -139,6 +139,7 @@ fn connection(out: u64, back: u64) -> ConnectionSummary {
         is_known: false,
         protocol: None,
         pipelined: None,
+        left_open: 0,
         unanswered: 0,
         late_requests: 0,
         sqlnet: None,

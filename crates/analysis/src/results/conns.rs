@@ -64,7 +64,9 @@ pub struct ConnectionResult {
     pub resets: Vec<Option<model::ResetSeen>>,
     /// The last data of the client and of the server, on each capture's own clock, in the order of `ends`.
     pub last_data: Vec<[Option<Time>; 2]>,
-    /// Requests of a known protocol that arrived, and had no answer when it ended; and whether the server ended it first.
+    /// Requests that waited for an answer when it ended; `None` where what is a request is not known.
+    pub left_open: Option<u64>,
+    /// Those of them that the server had received when it ended it; and whether it did so first.
     pub unanswered: u64,
     /// Those that were sent when the server had ended it; `None` where what is a request is not known.
     pub late_requests: Option<u64>,

@@ -119,7 +119,8 @@ impl Opening {
         if d != Direction::ToClient || !waits || flags.syn() || flags.rst() || !flags.ack() {
             return false;
         }
-        // Initial sequence numbers lie beyond those of earlier connections between the same ports (RFC 6528).
+        // Initial sequence numbers mostly lie beyond those of earlier connections between the same ports (RFC 6528). What lies
+        // ahead may acknowledge what the capture lacks.
         let is_earlier = ack_position(client.sent, s.tcp.acknowledgement) < client.first;
         self.summary.challenges += u32::from(is_earlier && s.payload_length == 0);
         is_earlier

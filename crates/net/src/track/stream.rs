@@ -86,6 +86,8 @@ pub(super) struct Stream {
     /// Position of the FIN: the end of the data.
     pub fin: Option<u64>,
     pub fin_at: Option<Time>,
+    /// When the other side first acknowledged it.
+    pub fin_heard_at: Option<Time>,
     pub reassembly: Reassembly,
     /// When the front of the reassembly last moved by a packet that came in order.
     progressed: Option<Seen>,

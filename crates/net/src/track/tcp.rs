@@ -231,12 +231,6 @@ impl Tcp {
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
         let after_fin = stream.fin.is_some();
-        let is_heard = |fin: &u64| stream.acknowledged.is_some_and(|a| a > *fin);
-        let end_heard = stream
-            .fin
-            .as_ref()
-            .filter(|fin| is_heard(fin))
-            .and(stream.fin_at);
         let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
         let opening = &mut self.opening.summary;
@@ -257,7 +251,7 @@ impl Tcp {
                 counts_on,
                 refuses: peer.isn.is_some() && alone,
                 after_fin,
-                end_heard,
+                end_heard: stream.fin_heard_at,
                 after_peers_fin: peer.fin.is_some(),
                 sender_unheard: stream.isn.is_none()
                     && peer.isn.is_none()

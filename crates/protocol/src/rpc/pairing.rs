@@ -534,11 +534,11 @@ impl Pairing {
             if why.is_of_looking() {
                 self.give_up(cx, p, reason, now);
             } else {
-                self.settle(cx, &mut p, now);
-                self.hide(&mut p);
-                if d == Direction::ToServer {
+                if d == Direction::ToServer && reason == Reason::NoAnswer {
                     cx.output.left.push(p.request.last.time);
                 }
+                self.settle(cx, &mut p, now);
+                self.hide(&mut p);
                 left.push(Orphan {
                     ends: cx.connection.ends(d),
                     call: p,

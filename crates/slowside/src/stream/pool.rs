@@ -50,6 +50,7 @@ struct Common {
 struct State {
     /// None while somebody reads, or when it was lost.
     reader: Option<Box<Reader>>,
+    is_reading: bool,
     /// Batches so far, and those whose answers were taken.
     read: u64,
     taken: u64,
@@ -116,6 +117,7 @@ pub(super) fn start(reader: Reader, share: Share, wanted: Wanted) -> Mode {
     let common = Arc::new(Common {
         state: Mutex::new(State {
             reader: Some(Box::new(reader)),
+            is_reading: false,
             read: 0,
             taken: 0,
             is_over: false,
@@ -227,6 +229,7 @@ impl State {
 
     fn start_reading(&mut self) -> Option<Task> {
         let reader = self.reader.take()?;
+        self.is_reading = true;
         let into = self.spare_batches.pop().unwrap_or_default();
         Some(Task::Read(reader, into, self.shards.len()))
     }
@@ -253,10 +256,13 @@ impl State {
             |s: &Shard| s.connections.is_some() && s.next == self.read && s.answers.len() < CLOSED;
         let i = self.shards.iter().position(is_next)?;
         let connections = self.shards.get_mut(i)?.connections.take()?;
-        Some(Task::Close(i, connections, Records::default()))
+        // What is told by then is taken and used again: else all that is told would stay.
+        let records = self.spare_records.pop().unwrap_or_default();
+        Some(Task::Close(i, connections, records))
     }
 
     fn put(&mut self, done: Done) {
+        self.is_reading &= !matches!(done, Done::Read(_));
         match done {
             Done::Read(Some((reader, decoded, more))) => {
                 self.reader = Some(reader);
@@ -338,7 +344,7 @@ impl State {
     }
 
     fn is_done(&self) -> bool {
-        self.is_over && self.shards.iter().all(|s| s.is_over)
+        self.is_over && !self.is_reading && self.shards.iter().all(|s| s.is_over)
     }
 }
 
@@ -388,6 +394,7 @@ mod tests {
     fn state(shards: usize) -> State {
         State {
             reader: None,
+            is_reading: false,
             read: 0,
             taken: 0,
             is_over: false,

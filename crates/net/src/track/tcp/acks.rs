@@ -45,6 +45,9 @@ pub(super) fn acknowledge<H: Handler>(
     if position < before {
         return;
     }
+    if stream.fin.is_some_and(|fin| position > fin) {
+        stream.fin_heard_at.get_or_insert(now);
+    }
     let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
     let mut advanced = None;
     if position > before {

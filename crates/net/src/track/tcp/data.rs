@@ -39,6 +39,8 @@ pub(super) fn data<H: Handler>(
     }
     if flags.fin() && stream.fin.is_none() && stream.is_plausible(start) {
         (stream.fin, stream.fin_at) = (Some(end), Some(s.mark.time));
+        let heard = ack_position(peer.sent, s.tcp.acknowledgement);
+        stream.summary.end_heard_all = flags.ack() && heard >= peer.sent;
     }
     if end == start || stream.start == Start::Provisional {
         if s.payload_length == 0 && start < stream.sent {

@@ -342,20 +342,38 @@ fn the_last_data_is_what_was_not_sent_before() {
 }
 
 #[test]
+fn an_end_that_crosses_a_request_has_not_heard_all() {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"abc");
+    t.s(1, 4, b"xyz");
+    t.c(4, 4, b"more");
+    t.send(ToClient, FIN | ACK, 4, 4, b"");
+    t.send(ToServer, ACK, 8, 5, b"");
+    t.send(ToClient, ACK, 5, 8, b"");
+    t.send(ToServer, FIN | ACK, 8, 5, b"");
+    let seen = t.one();
+    assert!(!seen.summary().directions[1].end_heard_all);
+    assert!(seen.summary().directions[0].end_heard_all);
+}
+
+#[test]
 fn the_end_that_came_before_a_reset_is_told_if_it_was_heard() {
     for (heard, acknowledged) in [(true, 5), (false, 4)] {
         let mut t = Script::new();
         t.open();
         t.c(1, 1, b"abc");
         t.s(1, 4, b"xyz");
-        let ended = t.now;
         t.send(ToClient, FIN | ACK, 4, 4, b"");
+        let heard_at = t.now;
         t.send(ToServer, ACK, 4, acknowledged, b"");
         t.wait(2_000 * MS);
         t.c(4, acknowledged, b"more");
         t.send(ToClient, RST, 5, 0, b"");
-        let reset = t.one().summary().reset.expect("a reset");
-        assert_eq!(reset.end_heard, heard.then_some(Time(ended)));
+        let seen = t.one();
+        let reset = seen.summary().reset.expect("a reset");
+        assert_eq!(reset.end_heard, heard.then_some(Time(heard_at)));
+        assert!(seen.summary().directions[1].end_heard_all);
     }
 }
 
