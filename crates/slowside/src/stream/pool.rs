@@ -115,20 +115,7 @@ pub(super) fn start(reader: Reader, share: Share, wanted: Wanted) -> Mode {
         ..Shard::default()
     });
     let common = Arc::new(Common {
-        state: Mutex::new(State {
-            reader: Some(Box::new(reader)),
-            is_reading: false,
-            read: 0,
-            taken: 0,
-            is_over: false,
-            first: 0,
-            batches: VecDeque::new(),
-            shards: shards.collect(),
-            spare_batches: Vec::new(),
-            spare_records: Vec::new(),
-            told: ThreadProblems::default(),
-            lost: 0,
-        }),
+        state: Mutex::new(State::new(Some(Box::new(reader)), shards.collect())),
         changed: Condvar::new(),
     });
     for worker in waiting {
@@ -217,6 +204,23 @@ impl Common {
 }
 
 impl State {
+    fn new(reader: Option<Box<Reader>>, shards: Vec<Shard>) -> State {
+        State {
+            reader,
+            is_reading: false,
+            read: 0,
+            taken: 0,
+            is_over: false,
+            first: 0,
+            batches: VecDeque::new(),
+            shards,
+            spare_batches: Vec::new(),
+            spare_records: Vec::new(),
+            told: ThreadProblems::default(),
+            lost: 0,
+        }
+    }
+
     /// What is next for this thread; the one that takes the records has number 0.
     fn task(&mut self, number: usize) -> Option<Task> {
         let may_read = number > 0 && !self.is_over && self.read - self.taken < IN_FLIGHT;
@@ -392,20 +396,7 @@ mod tests {
     use super::*;
 
     fn state(shards: usize) -> State {
-        State {
-            reader: None,
-            is_reading: false,
-            read: 0,
-            taken: 0,
-            is_over: false,
-            first: 0,
-            batches: VecDeque::new(),
-            shards: (0..shards).map(|_| Shard::default()).collect(),
-            spare_batches: Vec::new(),
-            spare_records: Vec::new(),
-            told: ThreadProblems::default(),
-            lost: 0,
-        }
+        State::new(None, (0..shards).map(|_| Shard::default()).collect())
     }
 
     fn connections() -> Box<Connections> {
