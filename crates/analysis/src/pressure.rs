@@ -6,11 +6,13 @@
 //! no regard to the calls, is shown and blamed for nothing.
 
 pub(crate) mod clock;
+mod counts;
 mod kernel;
 mod load;
 mod overlap;
 mod whose;
 
+pub(crate) use counts::told;
 pub(crate) use kernel::Ends;
 pub(crate) use load::{Load, Part};
 
@@ -25,6 +27,7 @@ const SHOWN: usize = 64;
 
 /// What files are held against.
 pub(crate) struct Against<'a> {
+    pub(crate) results: &'a [CaptureResult],
     /// Of the client and the server, as far as there are captures of them; else the only one for both.
     pub(crate) captures: [&'a CaptureResult; 2],
     /// How far the server's clock is ahead of that of the calls.
@@ -57,8 +60,10 @@ fn one(number: usize, host: &Host, ends: &Ends, against: &Against<'_>) -> HostRe
         clock,
         series: Vec::new(),
         disks: None,
+        counts: None,
         connections: Vec::new(),
     };
+    counts::noted(host, against.results, &mut result);
     let (Some(ran), HostClock::Same | HostClock::Zone { .. }) = (ran, clock) else {
         return result;
     };

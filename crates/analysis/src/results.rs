@@ -12,8 +12,8 @@ pub use conns::{
     SeriesRow,
 };
 pub use hosts::{
-    Counter, DiskSum, Fit, HostClock, HostResult, KernelResult, Pressed, SeriesResult, SideFrom,
-    Unit,
+    Counter, CountsFit, DiskSum, Fit, HostClock, HostResult, KernelResult, Pressed, SeriesResult,
+    SideFrom, Unit,
 };
 pub use layers::{Layer, LayerBounds, LayerOf, LayerSource};
 pub use ops::{GroupResult, KeyValue, OpsResult};

@@ -5,7 +5,6 @@
 //! not what is in them.
 
 mod clock;
-mod counts;
 mod facts;
 mod look;
 mod manifest;
@@ -17,7 +16,6 @@ mod run;
 mod samples;
 
 pub use clock::Offset;
-pub use counts::Counts;
 pub use facts::{is_interface, is_path};
 pub use look::{Ready, look};
 pub use manifest::Manifest;

@@ -1,11 +1,11 @@
 //! What was asked, done and fetched, into `manifest.json`: enough to diagnose the folder again without us.
 
 use crate::clock::Offset;
-use crate::counts::Counts;
 use crate::plan::{EndPlan, Plan, When};
 use crate::quote;
 use crate::run::{Collected, Crossed, EndResult, Fetched};
 use serde::Serialize;
+use trace::host::CaptureCounts;
 
 #[derive(Serialize, Debug)]
 pub struct Manifest {
@@ -89,7 +89,7 @@ struct End {
     clock_after: Option<Clock>,
     ended: &'static str,
     lasted_ns: u64,
-    packets: Counts,
+    packets: CaptureCounts,
     said: String,
     capture: Option<File>,
     samples: Vec<File>,

@@ -7,7 +7,6 @@
 mod watcher;
 
 use crate::clock::{self, Offset};
-use crate::counts::Counts;
 use crate::facts::{self, is_path, lines, shown};
 use crate::look::{Host, Ready};
 use crate::plan::{EndPlan, GRACE_S, Plan, Problem, Side, Tool};
@@ -21,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::thread;
 use std::time::{Duration, Instant};
+use trace::host::CaptureCounts;
 pub use watcher::Crossed;
 use watcher::Watcher;
 
@@ -93,7 +93,7 @@ pub struct EndResult {
     pub place: String,
     pub ended: Ended,
     pub seconds: u64,
-    pub counts: Counts,
+    pub counts: CaptureCounts,
     /// What the program said last.
     pub said: String,
     pub capture: Option<Fetched>,
@@ -362,7 +362,7 @@ fn fetched(host: &mut Host, plan: &Plan, output: &Path, events: &Sender<Event>) 
         place: host.place.clone(),
         ended: Ended::Unknown,
         seconds: 0,
-        counts: Counts::default(),
+        counts: CaptureCounts::default(),
         said: String::new(),
         capture: None,
         samples: Vec::new(),
@@ -396,7 +396,7 @@ fn fetched(host: &mut Host, plan: &Plan, output: &Path, events: &Sender<Event>) 
             _ => {}
         }
     }
-    result.counts = Counts::read(words.iter().copied());
+    result.counts = CaptureCounts::read(words.iter().copied());
     result.said = words
         .iter()
         .rfind(|w| !w.contains(" packet"))
@@ -417,6 +417,16 @@ fn fetched(host: &mut Host, plan: &Plan, output: &Path, events: &Sender<Event>) 
     match again(|| samples(host, output)) {
         Ok(fetched) => result.samples = fetched,
         Err(why) => result.missing.push(not_fetched("its counters", &why)),
+    }
+    // Of rings each piece counts by itself.
+    if plan.when.is_none() && result.counts.captured.is_some() {
+        match samples::keep(output, host.side.name(), end.tool.name(), &words.join("\n")) {
+            Ok(kept) => result.samples.push(kept),
+            Err(why) => result.missing.push(format!(
+                "what its {} counted could not be kept: {why}",
+                end.tool.name()
+            )),
+        }
     }
     result
 }

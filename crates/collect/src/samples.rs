@@ -3,7 +3,7 @@
 
 use crate::run::Fetched;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 /// What is sampled, which is how files may be called.
@@ -62,6 +62,18 @@ pub(crate) fn unpack(stream: impl Read, output: &Path, side: &str) -> io::Result
             return Err(io::Error::other("it ends early"));
         }
     }
+}
+
+/// What a program said, beside them.
+pub(crate) fn keep(output: &Path, side: &str, tool: &str, said: &str) -> io::Result<Fetched> {
+    fs::create_dir_all(output.join(side))?;
+    let file = format!("{side}/{tool}.txt");
+    File::create_new(output.join(&file))?.write_all(format!("{said}\n").as_bytes())?;
+    Ok(Fetched {
+        tool: tool.to_owned(),
+        file,
+        bytes: said.len() as u64 + 1,
+    })
 }
 
 /// The next line, empty at the end.

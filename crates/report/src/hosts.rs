@@ -4,8 +4,8 @@ use crate::classes::direction;
 use crate::page::Tone;
 use crate::text::{Grid, grouped, wrap};
 use analysis::results::{
-    Counter, Diagnosis, Fit, HostClock, HostResult, KernelResult, SeriesResult, Side, SideFrom,
-    Unit,
+    Counter, CountsFit, Diagnosis, Fit, HostClock, HostResult, KernelResult, SeriesResult, Side,
+    SideFrom, Unit,
 };
 use model::{Direction, format_duration};
 use serde_json::{Value, json};
@@ -60,6 +60,7 @@ pub(crate) fn said(host: &HostResult) -> String {
     };
     let clock = match host.clock {
         HostClock::Same => String::new(),
+        HostClock::Timeless if host.counts.is_some() => String::new(),
         HostClock::Timeless => "; without times, so that nothing is held against the calls".to_owned(),
         HostClock::Zone { ahead_ns } => format!(
             "; its times are {} {}, which is taken for their zone",
@@ -73,11 +74,31 @@ pub(crate) fn said(host: &HostResult) -> String {
             if later_ns < 0 { "earlier" } else { "later" }
         ),
     };
+    let counts = counted(host).unwrap_or_default();
     format!(
-        "{}{name} ({}) is {whose}{by}{clock}.",
+        "{}{name} ({}) is {whose}{by}{clock}{counts}.",
         host.file,
         host.tools.join(", ")
     )
+}
+
+/// What the program that captured there counted, and what that tells of a capture.
+fn counted(host: &HostResult) -> Option<String> {
+    let (counts, fit) = host.counts?;
+    let captured = grouped(counts.captured?);
+    let lost = match counts.lost() {
+        Some(0) => ", lost none".to_owned(),
+        Some(n) => format!(", lost {}", grouped(n)),
+        None => String::new(),
+    };
+    let tells = match fit {
+        CountsFit::Whole => ", and is of this capture",
+        CountsFit::Part if counts.lost() == Some(0) => ", and this capture is a part of that",
+        CountsFit::Part => ", of which this capture is a part: what of that it lost is not known",
+        CountsFit::Other => ": this capture holds more, so that is another one's, and left out",
+        CountsFit::NoCapture => ": no capture here has as many, so that is left out",
+    };
+    Some(format!("; it captured {captured} packets{lost}{tells}"))
 }
 
 /// Rows of all hosts with their heads.
@@ -226,6 +247,9 @@ pub(crate) fn host(h: &HostResult) -> Value {
         "series": h.series.iter().map(series).collect::<Vec<_>>(),
         "disk_operations": h.disks.map(|d| d.operations),
         "disk_mean_ns": h.disks.map(|d| d.mean_ns),
+        "captured_packets": h.counts.and_then(|(c, _)| c.captured),
+        "dropped_packets": h.counts.and_then(|(c, _)| c.lost()),
+        "counts_fit": h.counts.map(|(_, fit)| fit.name()),
         "connections": h.connections.iter().map(connection).collect::<Vec<_>>(),
     })
 }

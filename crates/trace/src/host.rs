@@ -5,7 +5,7 @@
 //! since 1970) stands before a sample and says when it was taken by what; tools that print times of their own need none.
 //! Read are (a file each in `host`): `ss -ti`, `/proc/pressure/*`, `vmstat`, `mpstat` and `sar` as text, `iostat -x`,
 //! `sadf -j`, `nstat` and `netstat -s`, `ethtool -S`, `/proc/net/rpc/nfsd` and nfsd's `pool_stats`, `tcpretrans` and
-//! `tcplife`; `/proc/self/mountstats` and `nfsiostat` are read as for `--app`.
+//! `tcplife`, what `tcpdump` or `dumpcap` said at its end; `/proc/self/mountstats` and `nfsiostat` are read as for `--app`.
 //!
 //! - A sample is of an interval. Counters that only grow are subtracted; one that went back began anew, and gives none.
 //! - What is said of the time since the system was started is left out: the first report of `vmstat` and `iostat`.
@@ -24,12 +24,14 @@ mod ss;
 mod stamp;
 mod table;
 mod tcp_events;
+mod tcpdump;
 #[cfg(test)]
 mod tests;
 mod tool;
 mod vmstat;
 
 pub use counter::{Counter, Unit};
+pub use tcpdump::CaptureCounts;
 pub use tool::Tool;
 
 use crate::lines::Lines;
@@ -66,6 +68,8 @@ pub struct Host {
     pub connections: Vec<TcpConnection>,
     /// What an NFS client counted of its calls.
     pub sums: Option<Arc<Application>>,
+    /// What the program that captured here counted.
+    pub counts: Option<CaptureCounts>,
     pub tools: BTreeSet<Tool>,
     /// Lines that could not be read, and the first of them.
     pub skipped_lines: u64,

@@ -43,6 +43,10 @@ pub fn write_all() {
             "PID COMM LADDR LPORT RADDR RPORT TX_KB RX_KB MS\n22597 recordProg 127.0.0.1 46644 127.0.0.1 28527 0 0 0.23\n",
         ),
         (
+            "tcpdump",
+            "tcpdump: listening on eth0, link-type EN10MB (Ethernet), snapshot length 512 bytes\n1 packet captured\n3 packets dropped by kernel\nPackets received/dropped on interface 'eth0': 51/4 (pcap:4)\n",
+        ),
+        (
             "vmstat-header",
             "# 100000000 vmstat 2 3\nprocs ---\n r  b swpd si so us sy id wa st\n1 0 0 0 0 1 1 98 0 0\n5 1 0 3 4 60 30 10 0 0\n",
         ),

@@ -67,6 +67,7 @@ impl Diagnoser {
             }
             false => (self.see_one(&mut results), gathered.of_one()),
         };
+        crate::pressure::told(&self.options.hosts, &gathered.ends, &mut results);
         let main = seen.main();
         for (attributes, result) in self.attributes.iter().zip(&mut results) {
             attributes.note_bounds(&mut result.problems);

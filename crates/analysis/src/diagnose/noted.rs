@@ -71,6 +71,7 @@ impl Diagnoser {
         certain.each(|call| load.call(call));
         let server = seen.server.unwrap_or(seen.main());
         let against = Against {
+            results,
             captures: [seen.main(), server].map(|i| &results[i]),
             server_ahead_ns: seen.clock.as_ref().map_or(0, |c| c.offset_ns),
             load: load.finished(),

@@ -51,23 +51,25 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         at if at == facts.server => ", most of them at the server",
         _ => "",
     };
-    let counted = match dropped {
-        0 => Text::default(),
-        n => text!(" The capturing host counted {n} dropped packets.", n = n),
-    };
+    let lacks = text!(
+        "{gaps,} {gaps|gap|gaps} ({bytes}) {gaps|was|were} acknowledged by the receiver but {gaps|is|are} not in the capture{most}.",
+        gaps = gaps,
+        bytes = Value::Bytes(bytes),
+        most = most,
+    );
+    let counted = text!(
+        "The capturing host counted {n,} dropped {n|packet|packets}.",
+        n = dropped
+    );
+    let said = [(gaps, lacks), (dropped, counted)];
+    let said = said.into_iter().filter(|(n, _)| *n > 0);
     Some(Finding {
         title: "The capture lacks packets".into(),
         first: worst.first,
         last: worst.last,
         facts: numbers([("gaps", gaps as i64), ("missing_bytes", bytes as i64), ("dropped_packets", dropped as i64)]),
         evidence: evidence::of_packets(facts, worst.gaps.iter().map(|&p| (worst.index, p)), "packets at which a gap showed"),
-        why: text!(
-            "{gaps} gaps ({bytes}) were acknowledged by the receiver but are not in the capture{most}.{counted}",
-            gaps = gaps,
-            bytes = Value::Bytes(bytes),
-            most = most,
-            counted = counted,
-        ),
+        why: Text::list(said.map(|(_, text)| text).collect(), " "),
         remedy: vec!["capture with a larger buffer (tcpdump -B 65536), a smaller snap length (-s 256) or fewer hosts".into()],
         ..Rule::CaptureIncomplete.finding()
     })
@@ -103,6 +105,9 @@ mod tests {
     #[test]
     fn one_dropped_packet_is_enough() {
         let why = lacks(0, Some(1)).unwrap().why.to_string();
-        assert!(why.ends_with("counted 1 dropped packets."), "{why}");
+        assert!(
+            why == "The capturing host counted 1 dropped packet.",
+            "{why}"
+        );
     }
 }

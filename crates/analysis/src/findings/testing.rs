@@ -405,6 +405,7 @@ pub(super) fn pressed(side: Side, counter: trace::host::Counter, fit: Fit) -> Ho
             held: Some(held),
         }],
         disks: None,
+        counts: None,
         connections: Vec::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Side;
 use model::{Direction, Endpoint, Time};
+use trace::host::CaptureCounts;
 pub use trace::host::{Counter, Unit};
 
 /// What one file of `--host` said.
@@ -19,6 +20,8 @@ pub struct HostResult {
     pub series: Vec<SeriesResult>,
     /// Its disks' I/Os, where their number is told too.
     pub disks: Option<DiskSum>,
+    /// What the program that captured there counted, and how that fits a capture.
+    pub counts: Option<(CaptureCounts, CountsFit)>,
     /// What TCP itself said of connections that the captures hold, the busiest first; a bounded number.
     pub connections: Vec<KernelResult>,
 }
@@ -52,6 +55,32 @@ impl SideFrom {
             SideFrom::FileName => "file-name",
             SideFrom::Tool => "tool",
             SideFrom::Nothing => "nothing",
+        }
+    }
+}
+
+/// How what a program counted fits the captures that are given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CountsFit {
+    /// A capture holds as many packets.
+    Whole,
+    /// It holds fewer: it is a part of what was captured.
+    Part,
+    /// It holds more: the program captured another.
+    Other,
+    /// There is none of that host, or several of which none has as many.
+    NoCapture,
+}
+
+impl CountsFit {
+    /// The word in machine output.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            CountsFit::Whole => "whole",
+            CountsFit::Part => "part",
+            CountsFit::Other => "other",
+            CountsFit::NoCapture => "no-capture",
         }
     }
 }

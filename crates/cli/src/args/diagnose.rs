@@ -86,7 +86,7 @@ pub(crate) struct Diagnose {
     ///
     /// ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as,
     /// netstat -s, ethtool -S, /proc/net/rpc/nfsd, tcpretrans, tcplife; of an NFS client mountstats and
-    /// nfsiostat. A line "# TIME COMMAND" above each sample says when it was taken by what, so that a file
+    /// nfsiostat; of the capture what tcpdump or dumpcap said when it ended (its drops). A line "# TIME COMMAND" above each sample says when it was taken by what, so that a file
     /// may hold several tools; docs/evidence.md has scripts.
     ///
     /// A counter explains a side that packets accuse, where it is high while calls are slow and low while

@@ -3,7 +3,7 @@
 use super::stamp::{self, Banner};
 use super::tool::Tool;
 use super::{Counter, Host, Sample, Series, TcpConnection, TcpSample};
-use super::{ethtool, iostat, nfsd, pressure, sadf, sar, snmp, ss, tcp_events, vmstat};
+use super::{ethtool, iostat, nfsd, pressure, sadf, sar, snmp, ss, tcp_events, tcpdump, vmstat};
 use crate::lines::{At, Lines, Skips};
 use crate::{Error, OPERATIONS, mountstats, nfsiostat};
 use std::collections::HashMap;
@@ -175,7 +175,8 @@ impl Gather {
             series.samples.sort_unstable();
             series.samples.dedup();
         }
-        if !host.series.is_empty() || !host.connections.is_empty() || host.sums.is_some() {
+        let has_series = !host.series.is_empty() || !host.connections.is_empty();
+        if has_series || host.sums.is_some() || host.counts.is_some() {
             return Ok(host);
         }
         let reason = match &host.first_skipped {
@@ -336,6 +337,7 @@ struct Readers {
     ethtool: ethtool::Read,
     nfsd: nfsd::Read,
     tcp_events: tcp_events::Read,
+    tcpdump: tcpdump::Read,
 }
 
 impl Readers {
@@ -350,6 +352,7 @@ impl Readers {
             Tool::Ethtool => &mut self.ethtool,
             Tool::Nfsd => &mut self.nfsd,
             Tool::Tcpretrans | Tool::Tcplife => &mut self.tcp_events,
+            Tool::Tcpdump => &mut self.tcpdump,
             Tool::Sadf | Tool::Mountstats | Tool::Nfsiostat => return None,
         })
     }

@@ -1,6 +1,6 @@
 //! A command, or the first line of what a tool wrote, into the tool.
 
-use super::stamp;
+use super::{stamp, tcpdump};
 
 /// Whose output it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -21,6 +21,8 @@ pub enum Tool {
     Nfsd,
     Tcpretrans,
     Tcplife,
+    /// `tcpdump`, `dumpcap` and `tshark`, when they end.
+    Tcpdump,
 }
 
 impl Tool {
@@ -41,6 +43,7 @@ impl Tool {
             Tool::Nfsd => "nfsd",
             Tool::Tcpretrans => "tcpretrans",
             Tool::Tcplife => "tcplife",
+            Tool::Tcpdump => "tcpdump",
         }
     }
 
@@ -62,6 +65,7 @@ impl Tool {
                 "nfsiostat" => Tool::Nfsiostat,
                 "tcpretrans" => Tool::Tcpretrans,
                 "tcplife" => Tool::Tcplife,
+                "tcpdump" | "dumpcap" | "tshark" => Tool::Tcpdump,
                 "cat" | "grep" | "head" | "tail" if named("/proc/pressure") => Tool::Pressure,
                 "cat" | "grep" | "head" | "tail" if named("mountstats") => Tool::Mountstats,
                 "cat" | "grep" | "head" | "tail" if named("/rpc/nfsd") || named("pool_stats") => {
@@ -109,6 +113,8 @@ impl Tool {
                 Tool::Tcpretrans
             } else if has("LADDR") && has("RADDR") && has("TX_KB") {
                 Tool::Tcplife
+            } else if tcpdump::is_said(text) {
+                Tool::Tcpdump
             } else if stamp::clock(text).is_some_and(|(_, rest)| super::table::is_heading(rest)) {
                 Tool::Sar
             } else {

@@ -243,12 +243,13 @@ pub(super) fn tell(collected: &Collected) -> bool {
                 end.seconds, end.said
             )),
         }
-        if end.counts.lost() > 0 {
+        let lost = end.counts.lost().unwrap_or(0);
+        if lost > 0 {
             let number = |n: Option<u64>| n.map_or_else(|| "?".to_owned(), model::grouped);
             say(&format!(
                 "{} packets were dropped before they were captured ({} by the kernel, {} by the interface): take a smaller \
                  --snaplen, or a quieter time",
-                model::grouped(end.counts.lost()),
+                model::grouped(lost),
                 number(end.counts.dropped),
                 number(end.counts.dropped_by_interface)
             ));
