@@ -7,7 +7,9 @@
 use crate::capture_facts::TcpFacts;
 use crate::connections::{Connections, Lister};
 use crate::packed::Packed;
-use crate::results::{ConnectionResult, DirectionResult, HandshakeResult, Vantage, VantageFrom};
+use crate::results::{
+    Arrived, ConnectionResult, DirectionResult, HandshakeResult, Vantage, VantageFrom,
+};
 use crate::vantage;
 use model::{
     ConnectionSummary, Direction, DirectionAccount, DirectionSummary, Endpoint, Time, TimeClass,
@@ -46,7 +48,11 @@ pub fn of_two(
     }
     let mut list = Lister::default();
     for c in client.iter() {
-        let twin = twins.get_mut(&Key::of(&c)).and_then(VecDeque::pop_front);
+        let twin = twins.get_mut(&Key::of(&c)).and_then(|alike| {
+            let is_same = |i: &usize| server.get(*i).is_some_and(|t| t.client == c.client);
+            // Clones of a machine may begin with the same numbers.
+            alike.remove(alike.iter().position(is_same).unwrap_or(0))
+        });
         list.add(&match twin.and_then(|i| server.get(i)) {
             Some(twin) => result(&[(at_client, &c), (at_server, &twin)]),
             None => result(&[(at_client, &c)]),
@@ -290,8 +296,12 @@ fn lost_between(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary)
     }
 }
 
-/// Whether the segment that `near` sent in vain came to `far`: whatever is new of it, every byte counted once.
-fn stuck_arrived(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary) -> Option<bool> {
+/// How the segment that `near` sent in vain came to `far`: whatever is new of it, every byte counted once.
+fn stuck_arrived(
+    d: Direction,
+    near: &ConnectionSummary,
+    far: &ConnectionSummary,
+) -> Option<Arrived> {
     let once = |c: &ConnectionSummary| {
         let counts = &c.directions[d.index()];
         let seen = counts
@@ -303,8 +313,17 @@ fn stuck_arrived(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary
     let both_began = near.handshake.syn.is_some() && far.handshake.syn.is_some();
     match once(near).checked_sub(once(far))? {
         _ if !both_began => None,
-        0 => Some(true),
-        never => (never >= stuck.bytes).then_some(false),
+        0 => {
+            let counts = &far.directions[d.index()];
+            // The handshake's packet was under way as this one is, or the way back on top.
+            let ahead = far.first.time - near.first.time;
+            let came_again = counts.last.time - stuck.first.time >= ahead;
+            Some(match came_again && counts.unacknowledged_bytes > 0 {
+                true => Arrived::Again,
+                false => Arrived::Once,
+            })
+        }
+        never => (never >= stuck.bytes).then_some(Arrived::Never),
     }
 }
 

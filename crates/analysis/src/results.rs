@@ -8,8 +8,8 @@ mod order;
 mod trace_join;
 
 pub use conns::{
-    ConnectionPlot, ConnectionResult, ConnsResult, DirectionResult, HandshakeResult, PlotView,
-    SeriesRow,
+    Arrived, ConnectionPlot, ConnectionResult, ConnsResult, DirectionResult, HandshakeResult,
+    PlotView, SeriesRow,
 };
 pub use hosts::{
     Counter, CountsFit, DiskSum, Fit, HostClock, HostResult, KernelResult, Pressed, SeriesResult,

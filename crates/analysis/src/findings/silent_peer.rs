@@ -11,9 +11,10 @@
 //! # How sure
 //! The segment was sent three times or more over a second or more, never
 //! acknowledged, and the other side was not heard meanwhile. Where both ends were
-//! captured it is known whether it arrived there: then the host does not answer,
-//! else the network does not deliver. From one end that cannot be told: what
-//! answers others may be another host behind the same address.
+//! captured it is known whether it kept arriving there: then the host does not
+//! answer, else the network does not deliver, it or its acknowledgement. From one
+//! end that cannot be told: what answers others may be another host behind the same
+//! address.
 //!
 //! # What to check next
 //! Whether the other host is up and still has that address; whether a firewall, a
@@ -27,7 +28,7 @@
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
-use crate::results::{ConnectionResult, Finding, Side};
+use crate::results::{Arrived, ConnectionResult, Finding, Side};
 use crate::streams::receiver;
 use crate::text::{Value, text};
 use model::{Close, Direction, Stuck};
@@ -49,6 +50,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mut silent: Vec<(&ConnectionResult, Direction, Stuck)> = facts.streams.in_vain().collect();
     // Who was never heard may speak past this capture, but is heard by nobody, or nothing were sent again.
     silent.retain(|(c, _, s)| s.lasted_ns() >= LONG_NS && !is_closing(c));
+    // Of a connection on which both sides send in vain what the client asks for: it is what somebody waits for.
+    silent.sort_by_key(|(c, d, _)| (c.number, *d != Direction::ToServer));
+    silent.dedup_by_key(|(c, ..)| c.number);
     silent.sort_by_key(|(c, _, s)| (std::cmp::Reverse(s.lasted_ns()), c.number));
     let (connection, d, worst) = *silent.first()?;
     let first = silent.iter().map(|(.., s)| s.first.time).min()?;
@@ -61,14 +65,16 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     };
     let side = match connection.direction(d).stuck_arrived {
         Some(arrived) if is_looked_for(facts, connection, d, worst) => match arrived {
-            true => receiver(d),
-            false => Side::Network,
+            Arrived::Again => receiver(d),
+            Arrived::Never | Arrived::Once => Side::Network,
         },
         _ => Side::Undetermined,
     };
-    // Nobody may wait for what a server sends to a client that is gone.
-    let waits = |d: &Direction| *d == Direction::ToServer || side == Side::Network;
-    let asked = silent.iter().filter(|(_, d, _)| waits(d));
+    // Nobody may wait for what a server sends to a client that is gone, or has it.
+    let waits = |(c, d, _): &&(&ConnectionResult, Direction, Stuck)| {
+        *d == Direction::ToServer || c.direction(*d).stuck_arrived == Some(Arrived::Never)
+    };
+    let asked = silent.iter().filter(waits);
     let cost: i64 = asked
         .map(|(.., s)| s.lasted_ns())
         .fold(0, i64::saturating_add);
@@ -89,12 +95,16 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ]),
         evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
-            "A segment of {bytes} was sent again {times} time{times||s} over {time}, and {peer} was not heard any more: for the last time {before} before that.{others}",
+            "A segment of {bytes} was sent again {times} time{times||s} over {time}, and {peer} was not heard any more{before}.{others}",
             bytes = Value::Bytes(worst.bytes),
             times = worst.times,
             time = Value::Duration(worst.lasted_ns()),
             peer = peer,
-            before = Value::Duration(worst.first.time - heard),
+            before = match worst.first.time - heard {
+                // Its own capture has what it went on to say.
+                ns if ns < 0 => " here, though it went on sending".into(),
+                ns => text!(": for the last time {time} before that", time = Value::Duration(ns)),
+            },
             others = match goes_on {
                 true => " Others are answered meanwhile: it is this connection that nothing comes through on.",
                 false => "",
@@ -166,7 +176,7 @@ mod tests {
     }
 
     /// The same of two captures, of what the client sends.
-    fn from_both(arrived: Option<bool>, server_until: u32) -> Finding {
+    fn from_both(arrived: Option<Arrived>, server_until: u32) -> Finding {
         let found = found(Rule::SilentPeer, |f| {
             let mut c = connection();
             c.close = Close::EndOfCapture;
@@ -191,11 +201,50 @@ mod tests {
     #[test]
     fn both_ends_say_whether_it_arrived() {
         let side = |arrived| from_both(arrived, 1_150).side;
-        assert_eq!(side(Some(false)), Side::Network);
-        assert_eq!(side(Some(true)), Side::Server);
+        assert_eq!(side(Some(Arrived::Never)), Side::Network);
+        // Its acknowledgement was lost, or what came after it.
+        assert_eq!(side(Some(Arrived::Once)), Side::Network);
+        assert_eq!(side(Some(Arrived::Again)), Side::Server);
         assert_eq!(side(None), Side::Undetermined);
         // The server's capture was over.
-        assert_eq!(from_both(Some(false), 1_149).side, Side::Undetermined);
+        assert_eq!(
+            from_both(Some(Arrived::Never), 1_149).side,
+            Side::Undetermined
+        );
+    }
+
+    #[test]
+    fn of_both_directions_of_a_connection_the_request_is_told() {
+        let f = found(Rule::SilentPeer, |f| {
+            let mut c = connection();
+            c.close = Close::EndOfCapture;
+            for (direction, last) in c.directions.iter_mut().zip([1_200, 1_500]) {
+                direction.counts.stuck = Some(Stuck {
+                    bytes: 440,
+                    times: 5,
+                    first: mark(100),
+                    last: mark(last),
+                    receiver_heard: false,
+                });
+            }
+            f.streams.connections = vec![c];
+        });
+        let f = f.unwrap();
+        assert_eq!((f.facts[0].value, f.cost_ns), (1, Some(1_100 * MS)));
+    }
+
+    #[test]
+    fn who_was_heard_by_the_other_capture_alone_is_said_to_go_on() {
+        let why = |heard: u32| {
+            let f = silent(|c, _| c.directions[0].counts.last = mark(heard)).unwrap();
+            f.why.to_string()
+        };
+        assert!(why(60).contains("any more: for the last time 40.0 ms before that."));
+        assert!(
+            why(300).contains("any more here, though it went on sending."),
+            "{}",
+            why(300)
+        );
     }
 
     #[test]

@@ -28,10 +28,20 @@ pub struct DirectionResult {
     /// Payload that the network dropped, every copy counted; `None` where one capture cannot tell.
     pub lost_on_network_packets: Option<u64>,
     pub lost_on_network_bytes: Option<u64>,
-    /// Whether what was being sent in vain at the end arrived at the other end; `None` where one capture cannot tell.
-    pub stuck_arrived: Option<bool>,
+    /// What of that which was being sent in vain at the end arrived at the other end; `None` where one capture cannot tell.
+    pub stuck_arrived: Option<Arrived>,
     /// New payload bytes per second between the first and the last data, in bits.
     pub goodput_bps: Option<u64>,
+}
+
+/// How a segment that was sent again and again came to the other end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Arrived {
+    Never,
+    /// It did, but was acknowledged in vain, or nothing came since.
+    Once,
+    /// Again and again, and was not acknowledged there.
+    Again,
 }
 
 /// A TCP connection: who, how long, and what it waited for.

@@ -294,3 +294,53 @@ fn a_connection_that_nothing_comes_through_on_is_told_though_others_go_on() {
     let (diagnosis, _) = judged("forgotten", Some(&client), Some(&server));
     assert_eq!(side(&diagnosis), ("network", "silent-peer"));
 }
+
+#[test]
+fn an_answer_that_came_and_was_acknowledged_in_vain_is_not_held_against_the_client() {
+    // A firewall forgets the connection as the client acknowledges the last answer: the server sends that again and again, and
+    // the client, which has it, asks in vain.
+    let mut c = hangs();
+    c.after(MS / 10);
+    answer(&mut c, LAST);
+    let both = c.packets();
+    let [before @ .., answer, acknowledgement] = both.as_slice() else {
+        panic!("too few packets");
+    };
+    let again = |packet: &TestPacket, to: &mut Vec<TestPacket>| {
+        for after in [200, 600, 1_400, 3_000, 6_200, 12_600] {
+            let mut again = packet.clone();
+            again.time += after * MS;
+            to.push(again);
+        }
+    };
+    let mut there = [before, std::slice::from_ref(answer)].concat();
+    again(answer, &mut there);
+    let mut request = c.clone();
+    request.at(4_000 * MS);
+    request.client(&rpc::record(&rpc::getattr_call(LAST + 1, b"file")));
+    let mut here = request.packets();
+    assert_eq!(here[both.len() - 1], *acknowledgement);
+    again(&here[both.len()].clone(), &mut here);
+    let (client, server) = (
+        together(here, goes_on()),
+        together(there.clone(), goes_on()),
+    );
+    let (diagnosis, _) = judged("in-vain", Some(&client), Some(&at_server(&server)));
+    assert_eq!(side(&diagnosis), ("network", "silent-peer"));
+    let finding = &diagnosis["findings"][0];
+    assert_eq!(finding["cost_ns"].as_i64().expect("ns") / MS, 12_400);
+    // Where the client asks for nothing more, nobody waits.
+    let silent = |diagnosis: &Value| {
+        let findings = diagnosis["findings"].as_array().expect("findings");
+        let mut own = findings.iter().filter(|f| f["code"] == "silent-peer");
+        let f = own.next().expect("it is told");
+        (f["side"].clone(), f["cost_ns"].clone())
+    };
+    let quiet = together(both.clone(), goes_on());
+    let (diagnosis, _) = judged("in-vain-quiet", Some(&quiet), Some(&at_server(&server)));
+    assert_eq!(silent(&diagnosis), ("network".into(), Value::Null));
+    // What keeps arriving and is not acknowledged is the client's, whom nobody waits for.
+    let dead = together(there, goes_on());
+    let (diagnosis, _) = judged("in-vain-dead", Some(&dead), Some(&at_server(&dead)));
+    assert_eq!(silent(&diagnosis), ("client".into(), Value::Null));
+}
