@@ -5,7 +5,7 @@
 
 pub use crate::account::{Account, Basis};
 use crate::app::{AppFacts, ServerFacts};
-use crate::capture_facts::CaptureFacts;
+use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
 use crate::health::Health;
@@ -304,9 +304,19 @@ pub fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> 
 
 /// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.
 pub(crate) fn outages(facts: &CaptureFacts) -> (usize, i64) {
+    outages_of(facts, |_| true)
+}
+
+/// The same of what went one way.
+pub(crate) fn outages_to(facts: &CaptureFacts, d: Direction) -> (usize, i64) {
+    outages_of(facts, |t| t.direction == d)
+}
+
+fn outages_of(facts: &CaptureFacts, is_one: impl Fn(&Trouble) -> bool) -> (usize, i64) {
     let long = facts.longest.iter().filter(|t| {
         t.kind == EpisodeKind::Recovery
             && !t.spurious
+            && is_one(t)
             && crate::matched::is_outage(t.timeouts, t.last - t.first)
     });
     long.fold((0, 0), |(n, longest), t| {

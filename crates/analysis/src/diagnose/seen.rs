@@ -3,7 +3,7 @@
 
 use super::Diagnoser;
 use crate::clock::Aligned;
-use crate::facts::Basis;
+use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
 use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::{CaptureResult, Clock, Vantage};
@@ -13,7 +13,7 @@ use crate::text::{Text, Value, text};
 use crate::vantage::{self, VantageFrom};
 use crate::ways::ByHosts;
 use ledger::Half;
-use model::Time;
+use model::{Direction, Time};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
@@ -284,6 +284,14 @@ impl Diagnoser {
                 path = path.words()
             )),
             _ => {}
+        }
+        let (times, longest_ns) = outages_to(own, Direction::ToClient);
+        if side == Vantage::Server && times > 0 {
+            notes.push(text!(
+                "Answers were sent again for up to {longest} before they were acknowledged ({times,} time{times||s}): how long clients waited for them is not in this capture.",
+                longest = Value::Duration(longest_ns),
+                times = times as u64,
+            ));
         }
         let crossing = to_server.bounds().plus(to_client.bounds());
         let at = |vantage| (side == vantage).then_some(0);

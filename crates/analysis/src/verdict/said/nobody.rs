@@ -190,7 +190,7 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
 /// Why a wait is nobody's for which requests were sent again in vain, and nothing was lost.
 fn unheard(facts: &Facts<'_>) -> Text {
     facts.most_unheard_ns().map_or_else(Text::default, |ns| text!(
-        " For up to {ns} in all not even an acknowledgement came: a path that keeps everything and a host that stands still look the same from here.",
+        " For up to {ns} in all not even an acknowledgement came: a path that keeps everything or loses what comes back, and a host that stands still, look the same from here.",
         ns = Value::Duration(ns),
     ))
 }

@@ -344,3 +344,36 @@ fn an_answer_that_came_and_was_acknowledged_in_vain_is_not_held_against_the_clie
     let (diagnosis, _) = judged("in-vain-dead", Some(&dead), Some(&at_server(&dead)));
     assert_eq!(silent(&diagnosis), ("client".into(), Value::Null));
 }
+
+#[test]
+fn at_the_server_it_is_said_for_how_long_an_answer_was_sent_again() {
+    let mut c = hangs();
+    c.after(MS / 10)
+        .server(&rpc::record(&rpc::getattr_reply(LAST)));
+    let mut sent = c.packets();
+    let answer = sent.last().cloned().expect("an answer");
+    for after in [200, 600, 1_400] {
+        let mut again = answer.clone();
+        again.time += after * MS;
+        sent.push(again);
+    }
+    c.at(3_500 * MS).client_ack();
+    sent.extend(c.packets().last().cloned());
+    let said_at = |packets: Vec<TestPacket>| {
+        let seen = at_server(&together(packets, goes_on()));
+        let (diagnosis, _) = judged("answered-again", None, Some(&seen));
+        let notes = diagnosis["notes"].as_array().expect("notes").clone();
+        let is_it = |n: &&Value| {
+            n.as_str()
+                .is_some_and(|n| n.starts_with("Answers were sent again"))
+        };
+        notes.iter().find(is_it).cloned()
+    };
+    let note = said_at(sent).expect("it is said");
+    let note = note.as_str().expect("text");
+    assert!(
+        note.contains("for up to 1.5") && note.contains("(1 time)"),
+        "{note}"
+    );
+    assert_eq!(said_at(c.packets()), None);
+}
