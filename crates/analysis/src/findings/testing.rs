@@ -239,14 +239,22 @@ impl Fixture {
 
 /// Who is to blame where each of so many calls has these lines, exactly.
 pub(crate) fn judged(calls: u64, lines: &[(ledger::Cause, i64)]) -> Verdict {
-    let mut fixture = Fixture::new();
     let each = lines.iter().map(|(_, ns)| ns).sum();
+    let exact = lines
+        .iter()
+        .map(|(cause, ns)| (*cause, Bounds::exactly(*ns)));
+    judged_within(calls, each, &exact.collect::<Vec<_>>())
+}
+
+/// The same where lines have bounds, and a call takes so long.
+pub(crate) fn judged_within(calls: u64, each: i64, lines: &[(ledger::Cause, Bounds)]) -> Verdict {
+    let mut fixture = Fixture::new();
     let mut sums = ledger::Sums::new();
     let (mut ledger, mut times) = (ledger::Ledger::default(), Distribution::default());
     for _ in 0..calls {
         ledger.clear(Bounds::exactly(each));
         for &(cause, ns) in lines {
-            ledger.charge(cause, Direction::ToServer, Bounds::exactly(ns));
+            ledger.charge(cause, Direction::ToServer, ns);
         }
         sums.add(&ledger);
         times.add(each);

@@ -263,10 +263,15 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     }
     // Whoever may have most of the rest is what it cannot be told from.
     let most = |b: &Blame| b.most_ns().unwrap_or(i64::MAX);
-    let other = if most(&third) > most(&second) {
-        third
+    let (other, last) = if most(&third) > most(&second) {
+        (third, second)
     } else {
-        second
+        (second, third)
+    };
+    // Of whom it is certain that he has little the question is not, however certain.
+    let (first, other) = match most(&first) < most(&last) {
+        true => (other, last),
+        false => (first, other),
     };
     Ground::Overlap([first, other], of(first.side))
 }
@@ -350,9 +355,10 @@ fn is_beside_calls(f: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::testing::{MS, judged};
+    use crate::findings::testing::{MS, judged, judged_within};
     use crate::results::Side;
-    use ledger::Cause::{Chatty, Path, Service};
+    use ledger::Bounds;
+    use ledger::Cause::{Chatty, Nagle, Path, Service};
 
     #[test]
     fn calls_that_together_take_no_longer_than_one_may_are_not_slow() {
@@ -372,5 +378,33 @@ mod tests {
         assert_eq!(side(56, 22, 22), Side::Server);
         // Nothing of it would have been spared.
         assert_eq!(side(56, 0, 44), Side::Server);
+    }
+
+    #[test]
+    fn who_has_little_for_certain_is_not_among_those_of_whom_one_has_most() {
+        let said = |nagle: i64| {
+            let open = |ms| Bounds {
+                lo_ns: 0,
+                hi_ns: Some(ms * MS),
+            };
+            let lines = [
+                (Nagle, Bounds::exactly(nagle * MS)),
+                (Path, open(10 - nagle)),
+                (Service, open(9 - nagle)),
+            ];
+            let verdict = judged_within(100, 10 * MS, &lines);
+            assert_eq!(verdict.side, Side::Undetermined);
+            verdict.sentence.to_string()
+        };
+        let is_named = |nagle, side: &str| said(nagle).contains(&format!("the {side} "));
+        assert_eq!(
+            ["client", "network", "server"].map(|s| is_named(1, s)),
+            [false, true, true]
+        );
+        // Of 4 ms and more he may have most of the three.
+        assert_eq!(
+            ["client", "network", "server"].map(|s| is_named(5, s)),
+            [true, true, false]
+        );
     }
 }
