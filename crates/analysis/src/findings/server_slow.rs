@@ -15,7 +15,9 @@
 //! # What to check next
 //! The server's storage latency (iostat, DTrace, array statistics), CPU and locks
 //! at the times of the calls shown. Compare operations: slow READs with fast
-//! GETATTRs point to storage, all slow to CPU or scheduling.
+//! GETATTRs point to storage, all slow to CPU or scheduling. Where clients asked
+//! again over TCP (the same XID), the server may have dropped the first request:
+//! its log, its threads and memory then, and the client's limit (`timeo`).
 //!
 //! # When it is wrong
 //! A capture taken in front of the server (load balancer, hypervisor) counts what
@@ -50,8 +52,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mean = a.service_ns / a.calls.max(1) as i64;
     let share = a.service_ns.saturating_mul(100) / a.total_ns.max(1);
     let measured = a.basis != Basis::Client;
+    let again = asked_again(facts);
     let why = text!(
-        "Of {calls} call{calls||s} the server holds each for {mean} on average, {share} of the response time{estimate}.{statement}{locks}",
+        "Of {calls} call{calls||s} the server holds each for {mean} on average, {share} of the response time{estimate}.{again}{statement}{locks}",
         calls = a.calls,
         mean = Value::Duration(mean),
         share = Value::Percent(share),
@@ -60,6 +63,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         } else {
             " (what the path's round trip leaves of it, an estimate)"
         },
+        again = again.map_or(Text::default(), |(calls, ns)| text!(
+            " {calls,} that {calls|was|were} asked again (the same XID) before {calls|it was|they were} answered took {time}: the server left the first without an answer, or took longer than the client waits for one.",
+            calls = calls,
+            time = Value::Duration(ns),
+        )),
         statement = statement(facts),
         locks = locks(facts),
     );
@@ -80,6 +88,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
                 .into(),
             match (facts.sql, most_of(facts)) {
                 (Some(_), Some(StatementResult { statement: None, op: Some(_), .. })) => "look at what the server does when clients connect and log on, or between statements (slowside sql lists all); a pool spares logons",
+                _ if again.is_some() => "see whether the server drops requests (its log, its threads, its memory then), and how long clients wait until they ask again (timeo)",
                 _ if lock_waits(facts).is_some() => "hold locks for fewer round trips: change last what all change, or send the transaction as one request (a function, a batch, a pipeline)",
                 (Some(_), _) => "look at the statement's plan and what it waits for (slowside sql lists all)",
                 (None, _) => "compare operations (slowside ops): slow READs beside fast GETATTRs point to storage",
@@ -142,6 +151,13 @@ fn statement(facts: &Facts<'_>) -> Text {
     )
 }
 
+/// Calls that clients sent again before they were answered, if they have half of the server's time.
+fn asked_again(facts: &Facts<'_>) -> Option<(u64, i64)> {
+    let seen = facts.at_server().or(facts.at_client());
+    let seen = seen.or(facts.captures.first())?.asked_again;
+    (seen.0 > 0 && seen.1 >= facts.account.service_ns / 2).then_some(seen)
+}
+
 /// Calls that waited for locks on which nothing was worked.
 fn locks(facts: &Facts<'_>) -> Text {
     let Some(waits) = lock_waits(facts) else {
@@ -189,6 +205,28 @@ mod tests {
     #[test]
     fn a_server_that_answers_at_once_is_not_slow() {
         assert!(held(0, CALLS).is_none());
+    }
+
+    #[test]
+    fn calls_that_were_asked_again_are_said_from_half_of_the_time_on() {
+        let told = |ns| {
+            let found = found(Rule::ServerSlow, |f| {
+                f.account.service_ns = TOTAL_NS / 2;
+                f.captures[1].asked_again = (3, ns);
+            });
+            let f = found.unwrap();
+            (f.why.to_string(), f.remedy[1].to_string())
+        };
+        let (why, remedy) = told(TOTAL_NS / 4);
+        assert!(
+            why.contains(
+                " 3 that were asked again (the same XID) before they were answered took 2.50 s: "
+            ),
+            "{why}"
+        );
+        assert!(remedy.starts_with("see whether the server drops requests"));
+        let (why, remedy) = told(TOTAL_NS / 4 - 1);
+        assert!(!why.contains("asked again") && !remedy.contains("drops"));
     }
 
     #[test]

@@ -377,3 +377,35 @@ fn at_the_server_it_is_said_for_how_long_an_answer_was_sent_again() {
     );
     assert_eq!(said_at(c.packets()), None);
 }
+
+#[test]
+fn calls_that_were_asked_again_before_they_were_answered_are_said() {
+    let mut c = hangs();
+    // After a second, with the same XID.
+    c.after(1_000 * MS);
+    ask(&mut c, LAST);
+    c.after(MS / 10);
+    answer(&mut c, LAST);
+    let packets = c.packets();
+    let here = together(packets, goes_on());
+    let there = at_server(&here);
+    let client = Some(here.as_slice());
+    for (client, server) in [
+        (client, None),
+        (client, Some(there.as_slice())),
+        (None, Some(there.as_slice())),
+    ] {
+        let (diagnosis, row) = judged("asked-again", client, server);
+        assert_eq!(
+            (side(&diagnosis), &row["retransmits"]),
+            (("server", "server-slow"), &1.into())
+        );
+        let why = diagnosis["findings"][0]["why"].as_str().expect("text");
+        assert!(
+            why.contains(
+                " 1 that was asked again (the same XID) before it was answered took 1.00 s: "
+            ),
+            "{why}"
+        );
+    }
+}
