@@ -105,6 +105,8 @@ pub struct CaptureFacts {
     pub wait: Distribution,
     /// Answered calls over TCP that clients had sent again by then (the same XID), and how long they took in all.
     pub asked_again: (u64, i64),
+    /// The same of those over UDP, any of whose datagrams may have been lost.
+    pub datagrams_again: (u64, i64),
     /// Time in which replies were passing.
     pub response_transfer_ns: i64,
     pub concurrency: Concurrency,
@@ -291,10 +293,12 @@ impl CaptureFacts {
         facts.wait.add(wait);
         self.response.add(response);
         self.wait.add(wait);
-        // What is asked again over UDP may have been lost.
-        if call.retransmits > 0 && call.request_sequence != 0 {
-            let (calls, ns) = self.asked_again;
-            self.asked_again = (calls + 1, ns.saturating_add(response));
+        if call.retransmits > 0 {
+            let again = match call.request_sequence {
+                0 => &mut self.datagrams_again,
+                _ => &mut self.asked_again,
+            };
+            *again = (again.0 + 1, again.1.saturating_add(response));
         }
         if self.wait.count().is_power_of_two() || self.wait.count().is_multiple_of(4096) {
             self.usual_wait_ns = self.wait.quantile(0.5);

@@ -28,6 +28,9 @@ pub enum Lost {
     Segments,
     /// Nothing came through for long.
     Outage,
+    /// Something may have been: datagrams that were asked again, as one of them was lost, or dropped by the server, or not
+    /// answered in time.
+    Perhaps,
     /// The capture lost something of it: what it shows may be another call's.
     Hidden,
 }
@@ -39,6 +42,7 @@ impl Lost {
             Lost::Segments => 1,
             Lost::Outage => 2,
             Lost::Hidden => 3,
+            Lost::Perhaps => 4,
         }
     }
 
@@ -47,6 +51,7 @@ impl Lost {
             1 => Lost::Segments,
             2 => Lost::Outage,
             3 => Lost::Hidden,
+            4 => Lost::Perhaps,
             _ => Lost::Nothing,
         }
     }
@@ -54,7 +59,7 @@ impl Lost {
     /// What a message's passing is charged to that nothing explains better.
     fn passing(self) -> Cause {
         match self {
-            Lost::Nothing => Cause::Transfer,
+            Lost::Nothing | Lost::Perhaps => Cause::Transfer,
             lost => lost.cause(),
         }
     }
@@ -206,7 +211,12 @@ pub struct Queued {
 /// Divides a call's time.
 pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let response = call.response_ns().max(0);
-    let is_lossy = call.lost != Lost::Nothing;
+    let is_lossy = match call.lost {
+        Lost::Nothing => false,
+        // What comes to the server twice was left without an answer there.
+        Lost::Perhaps => !facts.to_server.is_here(),
+        Lost::Segments | Lost::Outage | Lost::Hidden => true,
+    };
     let mut beyond = facts.to_client.bounds();
     if is_lossy && !facts.to_client.is_here() {
         // What was sent again may have been lost again further on.

@@ -170,6 +170,7 @@ fn lost() -> impl Strategy<Value = Lost> {
         Just(Lost::Segments),
         Just(Lost::Outage),
         Just(Lost::Hidden),
+        Just(Lost::Perhaps),
     ]
 }
 

@@ -49,6 +49,8 @@ struct Brief {
     work: u64,
     attributes: u32,
     is_datagram: bool,
+    /// Whether it was sent again, as a message.
+    asked_again: bool,
     /// Of one whose response is hidden, how much longer it may have waited than until `response`.
     hidden_ns: Option<i64>,
     /// Whether it did, as none came.
@@ -84,6 +86,7 @@ impl OneSided {
                 work: work_of(call),
                 attributes,
                 is_datagram: call.request_sequence == 0,
+                asked_again: call.retransmits > 0,
                 hidden_ns: call.hidden.map(|h| h.longer_ns()),
                 is_unanswered: call.is_unanswered(),
             });
@@ -133,7 +136,7 @@ impl OneSided {
                 Lost::Outage => self.outage.add(exhibit(took)),
                 Lost::Segments => self.loss.add(exhibit(took)),
                 Lost::Nothing if one.stall_ns > 0 => self.stall.add(exhibit(one.stall_ns)),
-                Lost::Nothing | Lost::Hidden => {}
+                Lost::Nothing | Lost::Perhaps | Lost::Hidden => {}
             }
             self.unheard_ns = self.unheard_ns.saturating_add(one.unheard_ns);
             self.kept.push(&one);
@@ -204,6 +207,10 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         }
         one.unheard_ns = unheard_ns(near.clone(), asked, answered);
         one.held = held_up(near, &times);
+    }
+    // TCP would have told.
+    if b.is_datagram && b.asked_again && one.lost == Lost::Nothing {
+        one.lost = Lost::Perhaps;
     }
     // Databases' calls are told apart by their order alone.
     if b.work != 0 && facts.holes.lie_within(b.connection, from, to) {

@@ -187,8 +187,18 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
     )
 }
 
-/// Why a wait is nobody's for which requests were sent again in vain, and nothing was lost.
+/// Why a wait is nobody's for which requests were sent again in vain, and nothing is known to be lost.
 fn unheard(facts: &Facts<'_>) -> Text {
+    if let [only] = facts.captures
+        && only.datagrams_again.1 >= facts.account.total_ns / ACCUSED_SHARE
+    {
+        let (calls, ns) = only.datagrams_again;
+        return text!(
+            " {calls,} call{calls||s} over UDP {calls|was|were} asked again before {calls|it was|they were} answered, after {ns} in all: a datagram that is lost, and a server that drops it or takes long, look the same from here.",
+            calls = calls,
+            ns = Value::Duration(ns),
+        );
+    }
     facts.most_unheard_ns().map_or_else(Text::default, |ns| text!(
         " For up to {ns} in all not even an acknowledgement came: a path that keeps everything or loses what comes back, and a host that stands still, look the same from here.",
         ns = Value::Duration(ns),

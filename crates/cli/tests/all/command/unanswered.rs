@@ -6,7 +6,7 @@ use crate::kit::{file, parsed, said};
 use serde_json::Value;
 use std::net::Ipv4Addr;
 use testkit::faults::delay;
-use testkit::{Conversation, TestPacket, rpc};
+use testkit::{Conversation, TestPacket, datagram, rpc};
 
 const MS: i64 = 1_000_000;
 /// One way.
@@ -408,4 +408,37 @@ fn calls_that_were_asked_again_before_they_were_answered_are_said() {
             "{why}"
         );
     }
+}
+
+#[test]
+fn a_call_over_udp_that_was_asked_again_is_nobodys_from_the_client_alone() {
+    let (client, server) = ((CLIENT, 801).into(), (SERVER, 2049).into());
+    let mut here = Vec::new();
+    let mut at = 1_000 * MS;
+    let mut exchange = |again: bool, xid: u32| {
+        let request = rpc::getattr_call(xid, b"file");
+        here.push(datagram(at, client, server, 1, &request));
+        if again {
+            at += 700 * MS;
+            here.push(datagram(at, client, server, 2, &request));
+        }
+        at += MS;
+        here.push(datagram(at, server, client, 3, &rpc::getattr_reply(xid)));
+        at += 10 * MS;
+    };
+    (1..200).for_each(|xid| exchange(xid % 20 == 0 || xid == LAST, xid));
+    let (diagnosis, row) = judged("udp", Some(&here), None);
+    assert_eq!(side(&diagnosis), ("undetermined", ""));
+    let said = diagnosis["verdict"]["sentence"].as_str().expect("text");
+    assert!(
+        said.contains(
+            " 10 calls over UDP were asked again before they were answered, after 7.01 s in all: "
+        ),
+        "{said}"
+    );
+    let (least, most) = bounds(&row, "service");
+    assert_eq!((least, most), (0, 701));
+    // The server's own capture knows what came there.
+    let (_, row) = judged("udp", None, Some(&here));
+    assert_eq!(bounds(&row, "service"), (701, 701));
 }
