@@ -290,7 +290,13 @@ proptest! {
         let start = packet.len() - payload.len();
         let at = start + at.index(payload.len());
         packet[at] ^= 1 << bit;
-        prop_assert_eq!(of(&sums(ETHERNET, packet, usize::MAX), kind), WRONG);
+        // One in some 30,000 right sums is what a card would have got.
+        let lengths = [Some(length), None].map(|l| pseudo(v6, protocol, l));
+        let said = match lengths.iter().any(|sum| packet[field..].starts_with(sum)) {
+            true => UNFINISHED,
+            false => WRONG,
+        };
+        prop_assert_eq!(of(&sums(ETHERNET, packet, usize::MAX), kind), said);
     }
 }
 
