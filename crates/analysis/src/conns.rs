@@ -51,7 +51,11 @@ pub fn of_two(
         let twin = twins.get_mut(&Key::of(&c)).and_then(|alike| {
             let is_same = |i: &usize| server.get(*i).is_some_and(|t| t.client == c.client);
             // Clones of a machine may begin with the same numbers.
-            alike.remove(alike.iter().position(is_same).unwrap_or(0))
+            let own = match alike.len() {
+                0 | 1 => None,
+                _ => alike.iter().position(is_same),
+            };
+            alike.remove(own.unwrap_or(0))
         });
         list.add(&match twin.and_then(|i| server.get(i)) {
             Some(twin) => result(&[(at_client, &c), (at_server, &twin)]),

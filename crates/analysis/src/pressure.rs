@@ -12,7 +12,7 @@ mod load;
 mod overlap;
 mod whose;
 
-pub(crate) use counts::told;
+pub(crate) use counts::tell_drops;
 pub(crate) use kernel::Ends;
 pub(crate) use load::{Load, Part};
 
@@ -60,10 +60,9 @@ fn one(number: usize, host: &Host, ends: &Ends, against: &Against<'_>) -> HostRe
         clock,
         series: Vec::new(),
         disks: None,
-        counts: None,
+        counts: counts::of(host, side, against.results),
         connections: Vec::new(),
     };
-    counts::noted(host, against.results, &mut result);
     let (Some(ran), HostClock::Same | HostClock::Zone { .. }) = (ran, clock) else {
         return result;
     };

@@ -17,6 +17,7 @@ use crate::ledgers::{
 use crate::narrowest::{self, Link};
 use crate::path::ways_to_proxy;
 use crate::places::Known;
+use crate::pressure;
 use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
 use crate::rounds::{Chatter, Crossing, Habit};
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
@@ -67,7 +68,7 @@ impl Diagnoser {
             }
             false => (self.see_one(&mut results), gathered.of_one()),
         };
-        crate::pressure::told(&self.options.hosts, &gathered.ends, &mut results);
+        pressure::tell_drops(&self.options.hosts, &gathered.ends, &mut results);
         let main = seen.main();
         for (attributes, result) in self.attributes.iter().zip(&mut results) {
             attributes.note_bounds(&mut result.problems);

@@ -52,13 +52,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         _ => "",
     };
     let lacks = text!(
-        "{gaps,} {gaps|gap|gaps} ({bytes}) {gaps|was|were} acknowledged by the receiver but {gaps|is|are} not in the capture{most}.",
+        "{gaps,} gap{gaps||s} ({bytes}) {gaps|was|were} acknowledged by the receiver but {gaps|is|are} not in the capture{most}.",
         gaps = gaps,
         bytes = Value::Bytes(bytes),
         most = most,
     );
     let counted = text!(
-        "The capturing host counted {n,} dropped {n|packet|packets}.",
+        "The capturing host counted {n,} dropped packet{n||s}.",
         n = dropped
     );
     let said = [(gaps, lacks), (dropped, counted)];

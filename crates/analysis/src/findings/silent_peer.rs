@@ -78,8 +78,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let cost: i64 = asked
         .map(|(.., s)| s.lasted_ns())
         .fold(0, i64::saturating_add);
-    let heard = connection.direction(d.reverse()).counts.last.time;
-    let heard = heard + later_ns(connection, d.reverse());
+    let heard = &connection.direction(d.reverse()).counts;
     Some(Finding {
         title: text!("Nothing comes back from {peer} any more", peer = peer),
         side,
@@ -95,15 +94,16 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ]),
         evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
-            "A segment of {bytes} was sent again {times} time{times||s} over {time}, and {peer} was not heard any more{before}.{others}",
+            "A segment of {bytes} was sent again {times} time{times||s} over {time}, and {peer} was not heard {heard}.{others}",
             bytes = Value::Bytes(worst.bytes),
             times = worst.times,
             time = Value::Duration(worst.lasted_ns()),
             peer = peer,
-            before = match worst.first.time - heard {
+            heard = match worst.first.time - heard.last.time - later_ns(connection, d.reverse()) {
+                _ if heard.packets == 0 => "at all".into(),
                 // Its own capture has what it went on to say.
-                ns if ns < 0 => " here, though it went on sending".into(),
-                ns => text!(": for the last time {time} before that", time = Value::Duration(ns)),
+                ns if ns < 0 => "any more here, though it went on sending".into(),
+                ns => text!("any more: for the last time {time} before that", time = Value::Duration(ns)),
             },
             others = match goes_on {
                 true => " Others are answered meanwhile: it is this connection that nothing comes through on.",
@@ -236,9 +236,14 @@ mod tests {
     #[test]
     fn who_was_heard_by_the_other_capture_alone_is_said_to_go_on() {
         let why = |heard: u32| {
-            let f = silent(|c, _| c.directions[0].counts.last = mark(heard)).unwrap();
+            let f = silent(|c, _| {
+                c.directions[0].counts.packets = u64::from(heard);
+                c.directions[0].counts.last = mark(heard);
+            });
+            let f = f.unwrap();
             f.why.to_string()
         };
+        assert!(why(0).contains(" was not heard at all."));
         assert!(why(60).contains("any more: for the last time 40.0 ms before that."));
         assert!(
             why(300).contains("any more here, though it went on sending."),

@@ -2,11 +2,11 @@
 //! it was: of the host's side, or the only one, and of as many packets.
 
 use super::{Ends, whose};
-use crate::results::{CaptureResult, CountsFit, HostResult, Side, Vantage};
-use trace::host::Host;
+use crate::results::{CaptureResult, CountsFit, Side, Vantage};
+use trace::host::{CaptureCounts, Host};
 
 /// Tells captures what they lost, where hosts say it and files do not.
-pub(crate) fn told(hosts: &[Host], ends: &Ends, results: &mut [CaptureResult]) {
+pub(crate) fn tell_drops(hosts: &[Host], ends: &Ends, results: &mut [CaptureResult]) {
     for host in hosts {
         let (side, _) = whose::of(host, ends);
         let Some((capture, fit)) = fits(host, side, results) else {
@@ -37,40 +37,40 @@ fn fits(
         Some(Side::Server) => Some(Vantage::Server),
         _ => None,
     };
-    let is_there = |r: &&(usize, &CaptureResult)| at.is_some() && r.1.side == at;
-    let all: Vec<(usize, &CaptureResult)> = results.iter().enumerate().collect();
-    let own: Vec<&(usize, &CaptureResult)> = all.iter().filter(is_there).collect();
-    let candidates = match own.as_slice() {
-        [] => all.iter().collect(),
-        own => own.to_vec(),
-    };
-    let whole = candidates.iter().find(|(_, r)| r.packets == captured);
-    if let Some((i, _)) = whole {
+    let is_own = |r: &CaptureResult| at.is_some() && r.side == at;
+    let has_own = results.iter().any(is_own);
+    let all = results.iter().enumerate();
+    let candidates: Vec<_> = all.filter(|(_, r)| !has_own || is_own(r)).collect();
+    if let Some((i, _)) = candidates.iter().find(|(_, r)| r.packets == captured) {
         return Some((Some(*i), CountsFit::Whole));
     }
     let [(i, result)] = candidates.as_slice() else {
         return Some((None, CountsFit::NoCapture));
     };
     // The only capture may be the other end's.
-    let elsewhere =
-        own.is_empty() && matches!(result.side, Some(Vantage::Client | Vantage::Server));
+    let is_others =
+        at.is_some() && !has_own && matches!(result.side, Some(Vantage::Client | Vantage::Server));
     Some(match captured > result.packets {
-        _ if elsewhere && at.is_some() => (None, CountsFit::NoCapture),
+        _ if is_others => (None, CountsFit::NoCapture),
         true => (Some(*i), CountsFit::Part),
         false => (None, CountsFit::Other),
     })
 }
 
-/// The same for the host's own line.
-pub(super) fn noted(host: &Host, results: &[CaptureResult], into: &mut HostResult) {
-    let fit = fits(host, into.side, results);
-    into.counts = host.counts.zip(fit).map(|(counts, (_, fit))| (counts, fit));
+/// What a host counted, and how that fits.
+pub(super) fn of(
+    host: &Host,
+    side: Option<Side>,
+    results: &[CaptureResult],
+) -> Option<(CaptureCounts, CountsFit)> {
+    let (_, fit) = fits(host, side, results)?;
+    Some((host.counts?, fit))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::host::{CaptureCounts, End};
+    use trace::host::End;
 
     /// What captures of so many packets, each taken there, are told to have lost.
     fn lost(captures: &[(u64, Vantage)], said: Option<End>, counted: [u64; 2]) -> Vec<Option<u64>> {
@@ -89,7 +89,7 @@ mod tests {
             }),
             ..Host::default()
         };
-        told(&[host], &Ends::default(), &mut results);
+        tell_drops(&[host], &Ends::default(), &mut results);
         results.iter().map(|r| r.dropped).collect()
     }
 

@@ -189,7 +189,9 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
 
 /// Why a wait is nobody's for which requests were sent again in vain, and nothing is known to be lost.
 fn unheard(facts: &Facts<'_>) -> Text {
+    // At the server it is known what came there.
     if let [only] = facts.captures
+        && facts.server.is_none()
         && only.datagrams_again.1 >= facts.account.total_ns / ACCUSED_SHARE
     {
         let (calls, ns) = only.datagrams_again;
