@@ -40,10 +40,13 @@ def loss_judged(case, rows, served, path_ms, **more):
 
 @kind("nfs-loss", "single frames are lost at random",
       mild=dict(share=0.004), harsh=dict(share=0.03), healthy=dict(share=0, delay_ms=0.2),
-      draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5))
-def loss(case, share, delay_ms=2, version="3", offload=True):
-    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both loss={share}")],
-                            load=dict(version=version, rate=150, cap=64, ops=800, secs=5), bench=dict(offload=offload))
+      # Of calls that are alone on their way an answer that is lost leaves no hole in what the client receives.
+      answers=dict(share=0.1, direction="s2c", delay_ms=0.3, rate=40),
+      draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5,
+                          direction=d.choice(["both", "both", "s2c"]), rate=round(d.log_uniform(20, 150))))
+def loss(case, share, delay_ms=2, version="3", offload=True, direction="both", rate=150):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"{direction} loss={share}")],
+                            load=dict(version=version, rate=rate, cap=64, ops=800, secs=5), bench=dict(offload=offload))
     return loss_judged(case, rows, served, 2 * delay_ms)
 
 

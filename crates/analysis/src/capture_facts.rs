@@ -19,7 +19,7 @@ use ledger::One;
 use model::limits;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
-    Line, Mark, Outstanding, PacketRef, Time,
+    Gap, Lacks, Line, Outstanding, PacketRef, Time,
 };
 
 mod trouble;
@@ -142,6 +142,8 @@ pub struct CaptureFacts {
     pub gaps: Vec<PacketRef>,
     /// When gaps showed, by connection; in the order of time.
     pub holes: Holes,
+    /// Likewise, when servers had sent packets that never came past.
+    pub skips: Holes,
     pub first: Option<Time>,
     pub last: Option<Time>,
     /// Calls that still waited at the end, and the longest of these waits in nanoseconds.
@@ -476,12 +478,17 @@ impl CaptureFacts {
         self.beside.get(&connection).copied().unwrap_or(0)
     }
 
-    /// Bytes of a connection are missing from the capture; `at` is the packet that showed it.
-    pub fn gap(&mut self, at: Mark, connection: ConnectionId) {
-        if self.gaps.len() < 8 {
-            self.gaps.push(at.packet);
+    /// Something of a connection never came past the capture.
+    pub fn gap(&mut self, gap: &Gap) {
+        match gap.lacks {
+            Lacks::Bytes => {
+                if self.gaps.len() < 8 {
+                    self.gaps.push(gap.at.packet);
+                }
+                self.holes.add(gap.connection, gap.at.time);
+            }
+            Lacks::Packets => self.skips.add(gap.connection, gap.at.time),
         }
-        self.holes.add(connection, at.time);
     }
 
     /// How much of a wait for this server lies in silences that were stalls.

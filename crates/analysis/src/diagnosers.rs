@@ -27,8 +27,8 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use ledger::Ledger;
 use model::{
-    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
-    Outstanding, Protocol, Time,
+    Arp, Call, ConnectionSummary, Episode, FileName, Gap, Interval, Knock, Notice, Outstanding,
+    Protocol, Time,
 };
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -224,10 +224,10 @@ impl Diagnosers {
     }
 
     /// A gap showed in a connection of capture `which`.
-    pub fn gap(&mut self, which: usize, at: Mark, connection: ConnectionId) {
-        self.calls.gap(which, at, connection);
-        self.turns.gap(which, at, connection);
-        self.lookups.gap(which, at, connection);
+    pub fn gap(&mut self, which: usize, gap: &Gap) {
+        self.calls.gap(which, gap);
+        self.turns.gap(which, gap);
+        self.lookups.gap(which, gap);
     }
 
     /// Capture `which` has come so far.

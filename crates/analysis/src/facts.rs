@@ -73,6 +73,8 @@ pub struct Facts<'a> {
     pub cut_ns: i64,
     /// How long calls of a single capture waited while their host did not even acknowledge them.
     pub unheard_ns: i64,
+    /// Of a single capture, answers that came behind packets of their servers that never did, and how long they were waited for.
+    pub behind_skips: (u64, i64),
     /// The statements, where databases speak.
     pub sql: Option<&'a SqlResult>,
     /// What the client that waited longest before it was served waited for; of its calls only lookups,

@@ -12,6 +12,7 @@ mod detail;
 mod endpoint;
 mod episode;
 mod file_name;
+mod gap;
 mod habits;
 mod knock;
 pub mod limits;
@@ -39,6 +40,7 @@ pub use episode::{
     ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, Resent, ResetSeen,
 };
 pub use file_name::{Directory, FileName, Naming};
+pub use gap::{Gap, Lacks};
 pub use habits::{Answered, CongestionWindow, EcnCounts, Pauses, Retransmissions, SegmentSizes};
 pub use knock::{Arp, Knock, KnockKind};
 pub use name::Name;

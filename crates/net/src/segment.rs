@@ -163,6 +163,10 @@ pub trait Handler {
         order: u64,
     );
 
+    /// The server's identifications skip some before this packet: what had them never came past the capture, and if it had
+    /// bytes, they came when they were sent again.
+    fn skipped(&mut self, _c: &Connection, _at: Mark, _order: u64) {}
+
     /// One UDP datagram. `first` is the packet of its first fragment, `chunk.mark` that of its last.
     fn datagram(
         &mut self,

@@ -12,9 +12,9 @@ use crate::firsts::{Firsts, ThreadProblems};
 use crate::run::CallTally;
 use analysis::live::Stretch;
 use model::{
-    Change, Chunk, Close, ConnectionId, ConnectionSummary, Direction, Episode, Interval, Knock,
-    KnockKind, Mark, Outstanding, PacketRef, PerClass, Problems, Protocol, Time, TimeClass,
-    Transport, Where,
+    Change, Chunk, Close, ConnectionSummary, Direction, Episode, Gap, Interval, Knock, KnockKind,
+    Lacks, Mark, Outstanding, PacketRef, PerClass, Problems, Protocol, Time, TimeClass, Transport,
+    Where,
 };
 use net::{Connection, Handler, Segment};
 use protocol::tls::Handshakes;
@@ -85,7 +85,7 @@ pub(crate) struct Link {
     timelines: bool,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
-    gaps: Vec<(u64, Mark, ConnectionId)>,
+    gaps: Vec<Gap>,
     intervals: Vec<Interval>,
     /// Where they are wanted.
     knocks: Option<Vec<Knock>>,
@@ -257,6 +257,15 @@ impl Link {
     }
 
     /// What changes on a connection, but for its calls.
+    fn lacks(&mut self, c: &Connection, lacks: Lacks, at: Mark, order: u64) {
+        self.gaps.push(Gap {
+            order,
+            at,
+            connection: c.id,
+            lacks,
+        });
+    }
+
     fn change(&mut self, c: &Connection, order: u64, time: Time, change: Change) {
         self.output.change(|| Outstanding {
             order,
@@ -366,7 +375,7 @@ impl Handler for Link {
         at: Mark,
         order: u64,
     ) {
-        self.gaps.push((order, at, c.id));
+        self.lacks(c, Lacks::Bytes, at, order);
         self.with(c, order, at.time, |cx| s.conversation.gap(cx, d, length));
     }
 
@@ -457,6 +466,10 @@ impl Handler for Link {
             interval,
             spent: since,
         });
+    }
+
+    fn skipped(&mut self, c: &Connection, at: Mark, order: u64) {
+        self.lacks(c, Lacks::Packets, at, order);
     }
 
     fn episode(&mut self, _c: &Connection, _s: &mut OpenConnection, episode: Episode) {

@@ -6,8 +6,8 @@ use crate::link::{
 use crate::live::batches::KeptBatch;
 use analysis::live::Stretch;
 use model::{
-    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
-    Outstanding, Sight, Time,
+    Arp, Call, ConnectionSummary, Episode, FileName, Gap, Interval, Knock, Notice, Outstanding,
+    Sight, Time,
 };
 
 /// One batch's records, by thread.
@@ -103,8 +103,8 @@ impl Answers {
             .map(|(_, c)| c)
     }
 
-    pub(crate) fn gaps(&self) -> impl Iterator<Item = (Mark, ConnectionId)> {
-        self.merge(|r| &r.gaps, gap_key).map(|&(_, at, c)| (at, c))
+    pub(crate) fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        self.merge(|r| &r.gaps, gap_key)
     }
 
     pub(crate) fn knocks(&self) -> impl Iterator<Item = &Knock> {

@@ -114,7 +114,7 @@ impl<T> Lists<T> {
     }
 }
 
-/// Moments at which packets showed that bytes are missing from the capture.
+/// Moments at which packets showed that others are missing before them.
 #[derive(Default)]
 pub struct Holes(Lists<Time>);
 
@@ -127,7 +127,7 @@ impl Holes {
         self.0.forget(|at| *at >= time);
     }
 
-    /// Whether bytes of this connection are missing from the capture between these moments, which are not long ago.
+    /// Whether any of this connection lie between these moments, which are not long ago.
     #[must_use]
     pub fn lie_within(&self, connection: ConnectionId, from: Time, to: Time) -> bool {
         let all = self.0.lists.get(&connection).into_iter().flatten();

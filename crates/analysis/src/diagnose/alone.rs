@@ -26,6 +26,8 @@ pub(super) struct OneSided {
     pub stall: Worst,
     /// How long they waited while their host did not even acknowledge them.
     pub unheard_ns: i64,
+    /// Answers that came behind packets of their servers that never did, and how long they were waited for.
+    pub behind_skips: (u64, i64),
     pub locked: Worst,
     pub lock_waits: LockWaits,
     pub coincidence: Coincidences,
@@ -136,6 +138,10 @@ impl OneSided {
                 Lost::Outage => self.outage.add(exhibit(took)),
                 Lost::Segments => self.loss.add(exhibit(took)),
                 Lost::Nothing if one.stall_ns > 0 => self.stall.add(exhibit(one.stall_ns)),
+                Lost::Perhaps if !one.is_datagram => {
+                    let (calls, ns) = self.behind_skips;
+                    self.behind_skips = (calls + 1, ns.saturating_add(one.wait_ns));
+                }
                 Lost::Nothing | Lost::Perhaps | Lost::Hidden => {}
             }
             self.unheard_ns = self.unheard_ns.saturating_add(one.unheard_ns);
@@ -208,8 +214,14 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         one.unheard_ns = unheard_ns(near.clone(), asked, answered);
         one.held = held_up(near, &times);
     }
-    // TCP would have told.
-    if b.is_datagram && b.asked_again && one.lost == Lost::Nothing {
+    let may_be_lost = match b.is_datagram {
+        true => b.asked_again,
+        // TCP tells what is sent again, but for an answer that is all there was to send, and was lost before the capture.
+        false => {
+            one.wait_ns >= SENT_AGAIN_NS && facts.skips.lie_within(b.connection, asked, answered)
+        }
+    };
+    if may_be_lost && one.lost == Lost::Nothing {
         one.lost = Lost::Perhaps;
     }
     // Databases' calls are told apart by their order alone.
@@ -229,6 +241,9 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     one.may_be_held = is_hidden && !b.is_unanswered && !facts.troubles.is_quiet(b.connection);
     one
 }
+
+/// No sender's timer is shorter (RFC 6298 asks for a second; Linux has 200 ms, and may be told 5).
+const SENT_AGAIN_NS: i64 = 5_000_000;
 
 /// No usual timer holds an acknowledgement back for longer: who has not said a word by then may not have been asked.
 const HEARD_NS: i64 = 200_000_000;

@@ -113,6 +113,7 @@ impl Diagnoser {
             links: links.clone(),
             cut_ns: self.cut_ns,
             unheard_ns: self.alone.unheard_ns,
+            behind_skips: self.alone.behind_skips,
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
             tiers: &gathered.tiers,

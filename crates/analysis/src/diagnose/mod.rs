@@ -23,7 +23,7 @@ use crate::sql::{Profiler, SqlKey};
 use alone::OneSided;
 use hashbrown::{HashMap, HashSet};
 use model::limits;
-use model::{Call, ConnectionId, ConnectionSummary, Endpoint, Episode, Mark, Outstanding, Time};
+use model::{Call, ConnectionSummary, Endpoint, Episode, Gap, Outstanding, Time};
 use others::Others;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -421,8 +421,8 @@ impl Diagnoser {
     }
 
     /// A gap showed in a connection of capture `which`.
-    pub fn gap(&mut self, which: usize, at: Mark, connection: ConnectionId) {
-        self.captures[which].gap(at, connection);
+    pub fn gap(&mut self, which: usize, gap: &Gap) {
+        self.captures[which].gap(gap);
     }
 
     /// Capture `which` has come so far; what both have left behind is settled.
@@ -432,6 +432,7 @@ impl Diagnoser {
         let facts = &mut self.captures[which];
         facts.troubles.forget_before(now + -LATELY_NS);
         facts.holes.forget_before(now + -LATELY_NS);
+        facts.skips.forget_before(now + -LATELY_NS);
         if self.captures.len() == 1 {
             self.alone.settle(&self.captures[0], Some(now));
             return;

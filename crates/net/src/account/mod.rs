@@ -12,7 +12,6 @@
 //! by the path hides some causes, and a capture of the other end knows more.
 
 mod habits;
-mod identifications;
 mod intervals;
 mod ledger;
 mod line;
@@ -322,7 +321,7 @@ pub(crate) struct Measured {
 
 /// How many segments so many bytes take. Most take one, and a division costs as much as twenty other
 /// instructions.
-fn segments(bytes: u64, full_sized: u64) -> u64 {
+pub(crate) fn segments(bytes: u64, full_sized: u64) -> u64 {
     if bytes <= full_sized {
         1
     } else {

@@ -13,7 +13,6 @@ pub(crate) use hearing::AWAY_SPARE_NS;
 pub(crate) use judge::{INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
 
 use super::habits::{Habits, Trigger};
-use super::identifications::Identifications;
 use super::ledger::Ledger;
 use super::line::Line;
 use super::plot::Band;
@@ -21,6 +20,7 @@ use super::round_trips::Distribution;
 use super::segments;
 use super::trouble::Trouble;
 use super::writes::Writes;
+use crate::identifications::Identifications;
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Vanished};
 use serde::{Deserialize, Serialize};
 

@@ -28,6 +28,10 @@ impl<H: Handler> Output<'_, H> {
             .gap(self.connection, self.state, d, length, at, order);
     }
 
+    pub(super) fn skipped(&mut self, at: Mark, order: u64) {
+        self.handler.skipped(self.connection, at, order);
+    }
+
     pub(super) fn episode(&mut self, d: Direction, kind: EpisodeKind, stretch: Stretch) {
         // A capture's clock may step back, but no stretch of time ends before it began.
         let last = if stretch.last.time < stretch.first.time {

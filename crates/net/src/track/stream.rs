@@ -11,6 +11,7 @@ use super::sequence::{ack_position, before, data_position, first_position};
 use super::window::Window;
 use super::{MILLISECOND, SECOND};
 use crate::Segment;
+use crate::identifications::Identifications;
 use model::{DirectionSummary, Time, limits};
 use serde::{Deserialize, Serialize};
 
@@ -96,6 +97,7 @@ pub(super) struct Stream {
     settled: u64,
     pub given_up: Option<GivenUp>,
     pub recent: Recent,
+    pub identifications: Identifications,
     pub flight: Flight,
     pub recovery: Recovery,
     pub window: Window,

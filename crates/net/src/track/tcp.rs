@@ -8,7 +8,7 @@ use super::Wanted;
 use super::deliver::{Lack, drain, give_up, settle};
 use super::entry::{Patience, Verdict};
 use super::handshake::{Ecn, Opening};
-use super::metering::{self, Before};
+use super::metering::{self, Before, full_size};
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position};
 use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
@@ -217,6 +217,9 @@ impl Tcp {
         if s.payload_length > 0 {
             peer.held.peer_sent();
         }
+        if d == Direction::ToClient && !stream.goes_unasked && has_skipped(s, stream) {
+            out.skipped(s.mark, s.order);
+        }
         stream.last_window = s.tcp.window;
         settle(out, s, d, stream, peer, packet);
         if stream.is_finished() && peer.is_finished() {
@@ -372,6 +375,17 @@ fn is_copy(s: &Segment, stream: &mut Stream, peer: &Stream) -> bool {
         outstanding
     };
     stream.recent.has(s, reason, &mut stream.summary)
+}
+
+/// Whether its sender sent packets before it that never came past.
+fn has_skipped(s: &Segment, stream: &mut Stream) -> bool {
+    let Some(id) = s.ip_id.filter(|_| !s.tcp.flags.syn()) else {
+        return false;
+    };
+    let full_sized = full_size(s, stream);
+    stream
+        .identifications
+        .saw(id, s.payload_length.into(), full_sized)
 }
 
 fn count(s: &Segment, stream: &mut Stream) {

@@ -137,8 +137,8 @@ pub(super) fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, re
     for interval in records.intervals().filter(|i| within(i.start)) {
         diagnoser.interval(which, interval);
     }
-    for (at, connection) in records.gaps().filter(|(at, _)| within(at.time)) {
-        diagnoser.gap(which, at, connection);
+    for gap in records.gaps().filter(|gap| within(gap.at.time)) {
+        diagnoser.gap(which, gap);
     }
     if let Some(now) = records.reached() {
         diagnoser.reached(which, now);

@@ -5,8 +5,8 @@ use crate::run::CallTally;
 use analysis::live::Stretch;
 use model::sqlnet::SqlNetPacket;
 use model::{
-    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Interval, Knock, Mark, Notice,
-    Outstanding, Sight, Time,
+    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Gap, Interval, Knock, Mark,
+    Notice, Outstanding, Sight, Time,
 };
 
 /// Which records these are: those of all threads that have the same number belong together.
@@ -33,8 +33,7 @@ pub(crate) struct Records {
     pub episodes: Vec<Episode>,
     /// With the order of the packet that ended each.
     pub connections: Vec<(u64, ConnectionSummary)>,
-    /// Packets that showed that bytes are missing from the capture, with their orders.
-    pub gaps: Vec<(u64, Mark, ConnectionId)>,
+    pub gaps: Vec<Gap>,
     /// What connections did in intervals that are over; in no order.
     pub intervals: Vec<Interval>,
     /// Packets that ask for something before there is a call, and those of ARP, where they are wanted.
@@ -126,8 +125,8 @@ pub(crate) fn connection_key((order, c): &(u64, ConnectionSummary)) -> (u64, Con
     (*order, c.id)
 }
 
-pub(crate) fn gap_key((order, at, _): &(u64, Mark, ConnectionId)) -> (u64, Mark) {
-    (*order, *at)
+pub(crate) fn gap_key(gap: &Gap) -> (u64, Mark) {
+    (gap.order, gap.at)
 }
 
 /// The order of what only the end of the capture completes: behind every packet.

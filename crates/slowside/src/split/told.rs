@@ -11,8 +11,7 @@ use super::{not_ours, shard};
 use crate::Error;
 use crate::link::{Number, Records};
 use model::{
-    Arp, Call, ConnectionId, ConnectionSummary, Episode, FileName, Knock, Mark, Notice,
-    Outstanding, Sql, Time,
+    Arp, Call, ConnectionSummary, Episode, FileName, Gap, Knock, Notice, Outstanding, Sql, Time,
 };
 use pack::{pack, unpack};
 use serde::{Deserialize, Serialize};
@@ -46,7 +45,7 @@ struct Beside {
     outstanding: Vec<Outstanding>,
     episodes: Vec<Episode>,
     connections: Vec<(u64, ConnectionSummary)>,
-    gaps: Vec<(u64, Mark, ConnectionId)>,
+    gaps: Vec<Gap>,
     knocks: Vec<Knock>,
     arps: Vec<Arp>,
     notices: Vec<Notice>,

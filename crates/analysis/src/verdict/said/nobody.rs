@@ -201,6 +201,14 @@ fn unheard(facts: &Facts<'_>) -> Text {
             ns = Value::Duration(ns),
         );
     }
+    let (calls, ns) = facts.behind_skips;
+    if ns >= facts.account.total_ns / ACCUSED_SHARE {
+        return text!(
+            " Before {calls,} answer{calls||s} packets of the server went missing, as its identifications show, after waits of {ns} in all: an answer that is lost and sent again, and one that takes long, look the same from here.",
+            calls = calls,
+            ns = Value::Duration(ns),
+        );
+    }
     facts.most_unheard_ns().map_or_else(Text::default, |ns| text!(
         " For up to {ns} in all not even an acknowledgement came: a path that keeps everything or loses what comes back, and a host that stands still, look the same from here.",
         ns = Value::Duration(ns),

@@ -431,3 +431,29 @@ fn who_hears_that_the_other_side_ended_knows_since_when() {
     let ended: Vec<_> = seen.chunks.iter().map(|c| c.peer_ended.is_some()).collect();
     assert_eq!(ended, [false, false, false, true]);
 }
+
+#[test]
+fn packets_of_the_server_that_its_identifications_skip_are_told_where_they_count() {
+    let mut id = 65_530_u16;
+    let mut exchange = |t: &mut Script, i: u32, counts: u16| {
+        id = id.wrapping_add(counts);
+        t.c(1 + 3 * i, 1 + 6 * i, b"ask");
+        t.s(1 + 6 * i, 4 + 3 * i, b"answer").ip_id = Some(id);
+    };
+    let mut t = Script::new();
+    t.open();
+    // Too few to tell at first: nothing is said of the third.
+    for i in 0..30 {
+        exchange(&mut t, i, if i == 2 { 2 } else { 1 });
+    }
+    exchange(&mut t, 30, 3);
+    exchange(&mut t, 31, 1);
+    assert_eq!(t.one().skips, [t.segments[t.segments.len() - 3].order]);
+    // One in five does not fit: this host counts something else.
+    let mut t = Script::new();
+    t.open();
+    for i in 0..60 {
+        exchange(&mut t, i, if i % 5 == 0 { 7 } else { 1 });
+    }
+    assert_eq!(t.one().skips, [0; 0]);
+}

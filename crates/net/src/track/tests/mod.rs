@@ -54,6 +54,8 @@ struct Seen {
     items: [Vec<Item>; 2],
     chunks: Vec<Delivered>,
     episodes: Vec<Episode>,
+    /// Orders of packets of the server before which some are missing.
+    skips: Vec<u64>,
     datagrams: Vec<(Direction, Vec<u8>)>,
     intervals: Vec<Interval>,
     plot: Option<Plot>,
@@ -134,6 +136,7 @@ impl Handler for Recorder {
             items: [Vec::new(), Vec::new()],
             chunks: Vec::new(),
             episodes: Vec::new(),
+            skips: Vec::new(),
             datagrams: Vec::new(),
             intervals: Vec::new(),
             plot: None,
@@ -174,6 +177,14 @@ impl Handler for Recorder {
     ) {
         let datagram = (d, chunk.data.to_vec());
         self.connections[*s].datagrams.push(datagram);
+    }
+
+    fn skipped(&mut self, c: &Connection, _: Mark, order: u64) {
+        let ours = self
+            .connections
+            .iter_mut()
+            .find(|seen| seen.connection.id == c.id);
+        ours.unwrap().skips.push(order);
     }
 
     fn episode(&mut self, _: &Connection, s: &mut usize, episode: Episode) {

@@ -4,7 +4,7 @@
 //! card cuts takes one for each piece. Where that holds, a number that was left out is a packet the
 //! capture does not hold, also one without data, of which TCP itself leaves no trace.
 
-use super::segments;
+use crate::account::segments;
 use serde::{Deserialize, Serialize};
 
 /// A step this large is another counter, not packets that are missing.
@@ -14,7 +14,7 @@ const STEPS: u32 = 20;
 const FITTING_OF_20: u64 = 18;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Identifications {
+pub(crate) struct Identifications {
     expected: Option<u16>,
     steps: u32,
     fitting: u32,
@@ -22,8 +22,10 @@ pub(super) struct Identifications {
 }
 
 impl Identifications {
-    /// A packet with this identification and so many bytes of data, of full size `full_sized`.
-    pub(super) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) {
+    /// A packet with this identification and so many bytes of data, of full size `full_sized`. Whether some were skipped
+    /// before it, where they count.
+    pub(crate) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) -> bool {
+        let mut has_skipped = false;
         let pieces = segments(payload, full_sized);
         let next = id.wrapping_add(pieces as u16);
         if let Some(expected) = self.expected {
@@ -33,24 +35,29 @@ impl Identifications {
                 skipped @ 1..=LARGEST_STEP => {
                     let skipped = u32::from(skipped.unsigned_abs());
                     self.skipped = self.skipped.saturating_add(skipped);
+                    has_skipped = true;
                 }
                 // It was overtaken: what was taken to be missing is here.
                 late if (-LARGEST_STEP..0).contains(&late) => {
                     let found = pieces.min(late.unsigned_abs().into());
                     self.skipped = self.skipped.saturating_sub(found as u32);
-                    return;
+                    return false;
                 }
                 _ => {}
             }
         }
         self.expected = Some(next);
+        has_skipped && self.count()
     }
 
     /// How many were skipped, where they count.
-    pub(super) fn skipped(&self) -> Option<u64> {
+    pub(crate) fn skipped(&self) -> Option<u64> {
+        self.count().then_some(self.skipped.into())
+    }
+
+    fn count(&self) -> bool {
         let (steps, fitting) = (u64::from(self.steps), u64::from(self.fitting));
-        let counts = self.steps >= STEPS && fitting * 20 >= steps * FITTING_OF_20;
-        counts.then_some(self.skipped.into())
+        self.steps >= STEPS && fitting * 20 >= steps * FITTING_OF_20
     }
 }
 
