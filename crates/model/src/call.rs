@@ -338,8 +338,8 @@ pub struct Call {
     pub outstanding: u32,
     /// How often the request was sent again (the same request with the same id, not TCP segments).
     pub retransmits: u32,
-    /// The part of the request's transfer in which the client's TCP held bytes back, and the part of
-    /// the wait and response transfer in which the server's did (recovery, closed window, Nagle).
+    /// The part of the request's transfer in which the client's TCP held bytes back (recovery, closed window, Nagle), and the
+    /// part of the wait and response transfer in which the server's did (also behind others, which were not acknowledged).
     /// Nanoseconds, 0 where the capture cannot tell.
     pub request_held_ns: i64,
     pub response_held_ns: i64,

@@ -30,6 +30,22 @@ impl Direction {
     }
 }
 
+/// Since when a sender's TCP would have held bytes, had they been written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct HeldSince {
+    pub at: Time,
+    pub by: HeldBy,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum HeldBy {
+    /// Loss recovery, a closed window, Nagle's algorithm, a delayed acknowledgement.
+    Trouble,
+    /// They stood behind others, of which TCP let go as many as were acknowledged: by its congestion window (RFC 5681), or
+    /// the room in the sender's buffer.
+    Backlog,
+}
+
 /// A run of stream bytes that came in one packet: first those that were captured, then those that
 /// were on the wire but cut off by the snap length.
 #[derive(Clone, Copy, Debug)]
@@ -48,10 +64,9 @@ pub struct Chunk<'a> {
     /// When that packet was captured: the first moment at which a receiver at the point of capture
     /// had all bytes up to and including these.
     pub now: Time,
-    /// Set when TCP, not the application, decided when these bytes left (loss recovery, a closed
-    /// window, Nagle): since when it would have held them had they been written. Only known where
-    /// the capture stands near the sender.
-    pub held_since: Option<Time>,
+    /// Set when TCP, not the application, decided when these bytes left. Only known where the capture stands near the
+    /// sender.
+    pub held_since: Option<HeldSince>,
     /// Whether its sender had received everything that the other side was seen to have sent by then.
     /// Who waits for an answer before speaking on always has. True for UDP, which does not say.
     pub heard_all: bool,

@@ -5,7 +5,10 @@ use crate::output::Output;
 use crate::shared::Shared;
 use crate::sql::Opaque;
 use model::sqlnet::SqlNetSession;
-use model::{Close, ConnectionId, Direction, Endpoint, Mark, Problems, Reason, Time, Transport};
+use model::{
+    Close, ConnectionId, Direction, Endpoint, HeldBy, HeldSince, Mark, Problems, Reason, Time,
+    Transport,
+};
 use serde::{Deserialize, Serialize};
 
 /// What a session says of the bytes it was shown.
@@ -46,7 +49,7 @@ pub struct Run {
     pub mark: Mark,
     /// TCP sequence number of the first.
     pub sequence: u32,
-    pub held_since: Option<Time>,
+    pub held_since: Option<HeldSince>,
 }
 
 impl Run {
@@ -64,8 +67,14 @@ impl Run {
 /// How much of `from..until` TCP held what came at `until`, by
 /// [`Chunk::held_since`](model::Chunk::held_since).
 #[must_use]
-pub fn held_ns(since: Option<Time>, from: Time, until: Time) -> i64 {
-    since.map_or(0, |s| (until - s.max(from)).max(0))
+pub fn held_ns(since: Option<HeldSince>, from: Time, until: Time) -> i64 {
+    since.map_or(0, |s| (until - s.at.max(from)).max(0))
+}
+
+/// The same of a request: behind others of its bytes it waits as long as the path takes to carry those.
+#[must_use]
+pub(crate) fn request_held_ns(since: Option<HeldSince>, from: Time, until: Time) -> i64 {
+    held_ns(since.filter(|s| s.by != HeldBy::Backlog), from, until)
 }
 
 /// A frame that has passed: when and where its first and last bytes came.
@@ -82,8 +91,8 @@ pub struct Span {
     /// the last packet seen of it.
     pub end_missing: bool,
     /// [`Chunk::held_since`](model::Chunk) of the first and of the last packet.
-    pub first_held_since: Option<Time>,
-    pub last_held_since: Option<Time>,
+    pub first_held_since: Option<HeldSince>,
+    pub last_held_since: Option<HeldSince>,
 }
 
 impl Span {
@@ -116,6 +125,12 @@ impl Span {
             first_held_since: run.held_since,
             last_held_since: run.held_since,
         }
+    }
+
+    /// Of a request, how long TCP held its last bytes back.
+    #[must_use]
+    pub fn request_held_ns(&self) -> i64 {
+        request_held_ns(self.last_held_since, self.first.time, self.last.time)
     }
 
     /// Joins the next part of the same message.

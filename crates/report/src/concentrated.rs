@@ -52,7 +52,10 @@ fn named(what: &What, at: &dyn Fn(Time) -> String) -> String {
         },
         What::Since(from) => format!("since {}", at(*from)),
         What::Until(to) => format!("until {}", at(*to)),
-        What::Between(from, to) => format!("between {} and {}", at(*from), at(*to)),
+        What::Between(from, to) => match (at(*from), at(*to)) {
+            (from, to) if from == to => format!("at {from}"),
+            (from, to) => format!("between {from} and {to}"),
+        },
         What::Every {
             period_ns, for_ns, ..
         } => format!(

@@ -19,7 +19,7 @@ use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
 use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
-use model::{DirectionSummary, EpisodeKind, Mark, Time};
+use model::{DirectionSummary, EpisodeKind, HeldBy, HeldSince, Mark, Time};
 use serde::{Deserialize, Serialize};
 
 /// A segment that follows an acknowledgement within this was released by it.
@@ -136,6 +136,14 @@ impl Held {
 
     pub(super) fn is_near(&self) -> bool {
         self.near >= NEAR_SAMPLES
+    }
+
+    /// How far the sender is away from here at most, there and back; 0 where that is near, or not known.
+    pub(super) fn away_ns(&self) -> i64 {
+        match self.is_near() {
+            true => 0,
+            false => self.fastest_ns.unwrap_or(0),
+        }
     }
 
     pub(super) fn peer_sent(&mut self) {
@@ -324,7 +332,7 @@ impl Held {
         acknowledged: Option<u64>,
         rebuilding: bool,
         summary: &mut DirectionSummary,
-    ) -> Option<Time> {
+    ) -> Option<HeldSince> {
         let now = s.mark.time;
         let follows = |at: Time| (0..=RELEASED_WITHIN_NS).contains(&(now - at));
         let message_under_way = self
@@ -372,17 +380,19 @@ impl Held {
             self.ready = Some(Box::new((kind, Stretch::of(since, s.mark, s.order))));
         }
         let backlog = self.backlog_at(now);
+        let held = |by| move |at| HeldSince { at, by };
         let held_since = if let Some(late) = late {
-            Some(late.since.time)
+            Some(late.since.time).map(held(HeldBy::Trouble))
         } else if !self.is_near() {
             None
         } else if let Some(r) = by_nagle {
-            Some(r.since)
+            Some(r.since).map(held(HeldBy::Trouble))
         } else {
-            backlog.or_else(|| {
+            let behind = backlog.or_else(|| {
                 let released = rebuilding && self.advanced.is_some_and(follows);
                 self.last_data.map(|last| last.time).filter(|_| released)
-            })
+            });
+            behind.map(held(HeldBy::Backlog))
         };
         self.backlog = backlog;
         if is_small {

@@ -2,7 +2,7 @@
 //! delivered by the caller without coming here; what lies beyond a hole is copied and held until the
 //! hole is filled or given up. The first copy of a byte wins.
 
-use model::{Mark, Time, limits};
+use model::{HeldSince, Mark, Time, limits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub mark: Mark,
-    pub held_since: Option<Time>,
+    pub held_since: Option<HeldSince>,
     pub heard_all: bool,
     /// Up to where it acknowledges the other direction.
     pub heard_to: u64,

@@ -6,12 +6,32 @@ use super::recovery::Stretch;
 use crate::Segment;
 use model::{EpisodeKind, Mark, Time};
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
 /// Shorter waits for a window are not worth telling.
 const WORTH_TELLING_NS: i64 = MILLISECOND;
 /// Data that leaves this soon after a window opened was waiting for it; beyond a round trip.
 const RELEASED_WITHIN_NS: i64 = MILLISECOND;
+/// Of a sender that is away, also within this share of the way there and back.
+const RELEASED_SHARE: i64 = 8;
+/// The fastest answer that was seen took this much longer than the way, and this share of it; what passes a little later than
+/// taken here fills the window a little less.
+const ANSWERING_NS: i64 = MILLISECOND / 5;
+const ANSWERING_SHARE: i64 = 32;
+const FULL_SHARE: u64 = 16;
+/// So many advertisements on their way to a sender are kept: those of a window without scale, of any usual path. Of more the
+/// oldest count as arrived.
+const UNDER_WAY: usize = 128;
 const SHOWS_WITHIN_NS: i64 = 10 * MILLISECOND;
+
+/// What an acknowledgement of everything before `ack` offered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Advertised {
+    mark: Mark,
+    order: u64,
+    ack: u64,
+    raw: u16,
+}
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Zero {
@@ -55,6 +75,10 @@ pub(super) struct Window {
     offered: u64,
     acknowledged: u64,
     opened: Option<Opened>,
+    /// Where the capture stands away from the sender, what it cannot have heard yet when it sent what passes now; and
+    /// how far away that is, there and back.
+    under_way: VecDeque<Advertised>,
+    away_ns: i64,
     /// A stretch of time in which it was closed or full, to be reported.
     ready: Option<Box<(EpisodeKind, Stretch)>>,
 }
@@ -82,14 +106,57 @@ impl Window {
         }
     }
 
-    /// The receiver advertised a window with an acknowledgement of everything before `ack`. Returns
-    /// whether this closed the window.
-    pub(super) fn advertised(&mut self, s: &Segment, ack: u64, sent: u64, full_sized: u64) -> bool {
-        let raw = u64::from(s.tcp.window);
-        let now = s.mark.time;
+    /// The receiver advertised a window with an acknowledgement of everything before `ack`, to a sender that is `away_ns`
+    /// from here, there and back. Returns whether this closed the window.
+    pub(super) fn advertised(
+        &mut self,
+        s: &Segment,
+        ack: u64,
+        sent: u64,
+        full_sized: u64,
+        away_ns: i64,
+    ) -> bool {
+        let told = Advertised {
+            mark: s.mark,
+            order: s.order,
+            ack,
+            raw: s.tcp.window,
+        };
+        self.away_ns = (away_ns - away_ns / ANSWERING_SHARE - ANSWERING_NS).max(0);
+        // That it closed is told as it was said.
+        if told.raw == 0 || self.is_zero() || !self.is_away() {
+            self.arrives(Time::MAX, sent, full_sized);
+            return self.heard(&told, s.mark.time, sent, full_sized);
+        }
+        self.under_way.push_back(told);
+        if self.under_way.len() > UNDER_WAY {
+            self.next_arrives(sent, full_sized);
+        }
+        false
+    }
+
+    /// What had been sent was `sent` when a segment left that passes `now`: the sender can have heard all that passed
+    /// here before it, by the way there and back.
+    pub(super) fn arrives(&mut self, now: Time, sent: u64, full_sized: u64) {
+        while let Some(next) = self.under_way.front()
+            && next.mark.time + self.away_ns <= now
+        {
+            self.next_arrives(sent, full_sized);
+        }
+    }
+
+    fn next_arrives(&mut self, sent: u64, full_sized: u64) {
+        if let Some(told) = self.under_way.pop_front() {
+            self.heard(&told, told.mark.time + self.away_ns, sent, full_sized);
+        }
+    }
+
+    /// The sender can have heard at the earliest, as things stand here, at `now`.
+    fn heard(&mut self, told: &Advertised, now: Time, sent: u64, full_sized: u64) -> bool {
+        let (raw, ack) = (u64::from(told.raw), told.ack);
         if raw == 0 {
-            self.closes(s);
-            self.fill(s.mark);
+            self.closes(told);
+            self.fill(told.mark);
             self.acknowledged = ack;
             self.edge = Some(self.edge.map_or(ack, |edge| edge.max(ack)));
             if let Some(zero) = &mut self.zero {
@@ -97,7 +164,7 @@ impl Window {
                 return false;
             }
             self.zero = Some(Zero {
-                first: s.mark,
+                first: told.mark,
                 waited: sent > ack,
             });
             return true;
@@ -133,20 +200,20 @@ impl Window {
             (opened.at, opened.edge) = (now, edge);
         }
         if let Some(zero) = was_zero {
-            self.end_zero(zero, s);
+            self.end_zero(zero, told.mark, told.order);
         }
         false
     }
 
     /// The window closes; until now it was full, if it was.
-    fn closes(&mut self, s: &Segment) {
+    fn closes(&mut self, told: &Advertised) {
         let Some(full) = self.full.filter(|_| self.zero.is_none()) else {
             return;
         };
-        if s.mark.time - full.since.time >= WORTH_TELLING_NS {
+        if told.mark.time - full.since.time >= WORTH_TELLING_NS {
             let stretch = Stretch {
                 window: full.offered,
-                ..Stretch::of(full.since, s.mark, s.order)
+                ..Stretch::of(full.since, told.mark, told.order)
             };
             self.ready = Some(Box::new((EpisodeKind::ClosingWindow, stretch)));
         }
@@ -161,8 +228,8 @@ impl Window {
         });
     }
 
-    fn end_zero(&mut self, zero: Zero, s: &Segment) {
-        let stretch = Stretch::of(zero.first, s.mark, s.order);
+    fn end_zero(&mut self, zero: Zero, last: Mark, order: u64) {
+        let stretch = Stretch::of(zero.first, last, order);
         if zero.waited {
             self.ready = Some(Box::new((EpisodeKind::ZeroWindow, stretch)));
         } else {
@@ -172,9 +239,13 @@ impl Window {
 
     /// New data was sent up to `end`.
     pub(super) fn sent(&mut self, s: &Segment, end: u64, full_sized: u64, round_trip_ns: i64) {
+        let less = match self.under_way.is_empty() {
+            true => 0,
+            false => self.offered / FULL_SHARE,
+        };
         if let Some(edge) = self.edge
             && self.scale.is_some()
-            && edge.saturating_sub(end) < full_sized
+            && edge.saturating_sub(end) < full_sized + less
         {
             self.fill(s.mark);
         }
@@ -187,7 +258,7 @@ impl Window {
             self.zero = None;
             self.full = None;
             zero.waited = true;
-            self.end_zero(zero, s);
+            self.end_zero(zero, s.mark, s.order);
         } else if self.shut.is_some() {
             let shows_within = SHOWS_WITHIN_NS + 2 * round_trip_ns;
             let shut = self.shut.take();
@@ -200,8 +271,14 @@ impl Window {
     /// Since when the window had held a segment that ends at `end` and left at `now`.
     pub(super) fn held_since(&self, end: u64, now: Time) -> Option<Time> {
         let opened = self.opened.as_ref()?;
-        let released = end > opened.edge && now - opened.at <= RELEASED_WITHIN_NS;
+        let within = RELEASED_WITHIN_NS + self.away_ns / RELEASED_SHARE;
+        let released = end > opened.edge && now - opened.at <= within;
         released.then_some(opened.full.since.time)
+    }
+
+    /// Whether it is known how far the sender is, and that is not near.
+    pub(super) fn is_away(&self) -> bool {
+        self.away_ns >= RELEASED_WITHIN_NS
     }
 
     /// A segment left that had fitted before: the sender did not wait for the window, or no longer.

@@ -13,7 +13,7 @@ use super::program::Arguments;
 use super::unseen::Reply;
 use super::walk::{Listing, Walk};
 use crate::output::Output;
-use crate::session::{Span, held_ns};
+use crate::session::Span;
 use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::limits;
@@ -163,7 +163,6 @@ impl Pending {
             _ => None,
         };
         let Span { first, last, .. } = self.request;
-        let held = self.request.last_held_since;
         Call {
             order,
             connection: self.connection,
@@ -183,7 +182,7 @@ impl Pending {
             outcome,
             outstanding: self.outstanding,
             retransmits: self.retransmits,
-            request_held_ns: held_ns(held, first.time, last.time),
+            request_held_ns: self.request.request_held_ns(),
             response_held_ns: hidden.map_or(response.held_ns, |hidden| hidden.held_ns),
             inner_ns: [0; 2],
             hidden,

@@ -12,7 +12,7 @@
 use super::pending::Pending;
 use super::positions::{Cursor, Runs};
 use crate::session::{Run, held_ns};
-use model::{HiddenResponse, Mark, Time, limits};
+use model::{HeldSince, HiddenResponse, Mark, Time, limits};
 use std::collections::VecDeque;
 
 /// Lengths that are told apart between two replies.
@@ -72,7 +72,7 @@ struct First {
     time: Time,
     /// The packet that brought them; where the capture lacks it, nobody knows when they passed.
     mark: Option<Mark>,
-    held_since: Option<Time>,
+    held_since: Option<HeldSince>,
 }
 
 impl First {

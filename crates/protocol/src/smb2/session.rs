@@ -219,8 +219,7 @@ impl Session {
             outcome,
             outstanding: request.as_ref().map_or(0, |r| r.outstanding),
             retransmits: 0,
-            request_held_ns: asked
-                .map_or(0, |s| held_ns(s.last_held_since, s.first.time, s.last.time)),
+            request_held_ns: asked.map_or(0, |s| s.request_held_ns()),
             response_held_ns: held(told, asked),
             inner_ns: [0; 2],
             hidden: None,

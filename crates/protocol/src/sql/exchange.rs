@@ -297,7 +297,7 @@ impl Halves {
             outstanding: self.outstanding,
             retransmits: 0,
             // What holds back the first byte of a request is not seen: it may not have been written.
-            request_held_ns: request.map_or(0, |s| first_to_last(&s)),
+            request_held_ns: request.map_or(0, |s| s.request_held_ns()),
             response_held_ns,
             inner_ns: self.inner_ns,
             hidden: match outcome {

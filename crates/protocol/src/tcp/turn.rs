@@ -1,9 +1,10 @@
 //! One turn: what was seen of its request and its response, and the call it makes.
 
-use crate::session::{Context, held_ns};
+use crate::session::{Context, held_ns, request_held_ns};
 use crate::sql::Opaque;
 use model::{
-    Call, Chunk, Detail, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time, sql,
+    Call, Chunk, Detail, HeldSince, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time,
+    sql,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(super) struct Part {
     pub bytes: u64,
     /// How long TCP held its first and its last packet.
     pub first_held_ns: i64,
-    pub last_held_ns: i64,
+    pub last_held_since: Option<HeldSince>,
     /// Whether the capture lacks its last byte.
     pub end_missing: bool,
 }
@@ -32,7 +33,7 @@ impl Part {
             sequence: chunk.sequence,
             bytes: length(chunk),
             first_held_ns: held_ns(chunk.held_since, before.time, chunk.mark.time),
-            last_held_ns: 0,
+            last_held_since: None,
             end_missing: false,
         }
     }
@@ -43,7 +44,7 @@ impl Part {
         self.end_missing = false;
         if chunk.mark.time >= self.last.time {
             self.last = chunk.mark;
-            self.last_held_ns = held_ns(chunk.held_since, self.first.time, chunk.mark.time);
+            self.last_held_since = chunk.held_since;
         }
     }
 
@@ -243,8 +244,14 @@ pub(super) fn call(
         outstanding: 1,
         retransmits: 0,
         // What holds back the first byte of a request is not seen: it may not have been written.
-        request_held_ns: request.last_held_ns,
-        response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
+        request_held_ns: request_held_ns(
+            request.last_held_since,
+            request.first.time,
+            request.last.time,
+        ),
+        response_held_ns: answer.map_or(0, |a| {
+            a.first_held_ns + held_ns(a.last_held_since, a.first.time, a.last.time)
+        }),
         inner_ns: [0; 2],
         hidden: None,
         detail: Detail::default(),

@@ -17,6 +17,7 @@ mod hosts;
 mod inputs;
 mod layers;
 mod live;
+mod lost_answers;
 mod metrics;
 mod names;
 mod otlp;

@@ -115,10 +115,10 @@ pub(super) fn acknowledge<H: Handler>(
     // Whether it is closed tells probes from what was sent again, also where nothing else of it is asked.
     let unasked = stream.goes_unasked && s.tcp.window > 0 && !stream.window.is_zero();
     if !s.tcp.flags.syn() && !unasked {
-        let full_sized = stream.full_sized();
+        let (sent, full_sized, away) = (stream.sent, stream.full_sized(), stream.held.away_ns());
         let closed = stream
             .window
-            .advertised(s, position, stream.sent, full_sized);
+            .advertised(s, position, sent, full_sized, away);
         peer.summary.zero_windows += u64::from(closed);
         if let Some((kind, stretch)) = stream.window.take_ready() {
             out.episode(d, kind, stretch);

@@ -11,7 +11,7 @@ use crate::track::recovery::Resent;
 use crate::track::sequence::ack_position;
 use crate::track::stream::{Start, Stream};
 use crate::{Handler, Segment};
-use model::{Direction, EpisodeKind, Time};
+use model::{Direction, EpisodeKind, HeldBy, HeldSince, Time};
 
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
@@ -86,7 +86,7 @@ fn new_data<H: Handler>(
     start: u64,
     end: u64,
     peer_seen: bool,
-) -> Option<Time> {
+) -> Option<HeldSince> {
     if stream.window.is_zero() && s.payload_length <= 1 {
         stream.probe = Some((start, end));
     }
@@ -105,26 +105,32 @@ fn new_data<H: Handler>(
     held
 }
 
-/// What held it up: recovery, the window, or Nagle's algorithm.
+fn by_trouble(since: Option<Time>) -> Option<HeldSince> {
+    let by = HeldBy::Trouble;
+    since.map(|at| HeldSince { at, by })
+}
+
+/// What held it up: recovery, the window, Nagle's algorithm, or what was before it.
 fn held_up<H: Handler>(
     out: &mut Output<'_, H>,
     s: &Segment,
     d: Direction,
     stream: &mut Stream,
     end: u64,
-) -> Option<Time> {
+) -> Option<HeldSince> {
     let now = s.mark.time;
     let full_sized = stream.full_sized();
     let near = stream.held.is_near();
+    stream.window.arrives(now, stream.sent, full_sized);
     let mut released = stream.window.held_since(end, now);
     if released.is_some() {
         stream.held.was_the_window();
+        if near || stream.window.is_away() {
+            stream.window.was_full(s);
+        }
         released = released.filter(|_| near);
     } else {
         stream.window.was_free();
-    }
-    if released.is_some() {
-        stream.window.was_full(s);
     }
     if stream.window.is_zero() {
         stream.held.was_the_window();
@@ -146,7 +152,7 @@ fn held_up<H: Handler>(
     if let Some((kind, stretch)) = stream.held.take_ready() {
         out.episode(d, kind, stretch);
     }
-    recovering.or(released).or(held)
+    by_trouble(recovering.or(released)).or(held)
 }
 
 /// Measures a segment that begins in what was sent before: a probe, a late one, or one that was sent
@@ -177,7 +183,7 @@ fn old_data<H: Handler>(
     }
     if was_probe || (stream.window.is_zero() && s.payload_length == 1) {
         if end > old_end {
-            origin.held_since = stream.window.held_since(end, s.mark.time);
+            origin.held_since = by_trouble(stream.window.held_since(end, s.mark.time));
             let (others, ts_value) = (stream.in_flight(), origin.ts_value);
             (stream.flight).push(end, (end - old_end) as u32, others, s.mark, ts_value);
         }
@@ -230,7 +236,7 @@ fn old_data<H: Handler>(
     if let Some(stretch) = stream.recovery.resent(resent, sent, flight, full_sized) {
         out.episode(d, EpisodeKind::Recovery, stretch);
     }
-    origin.held_since = stream.recovery.since();
+    origin.held_since = by_trouble(stream.recovery.since());
     if acknowledged.is_some_and(|a| a >= sent) {
         let round_trip = stream.round_trip_ns;
         stream.recovery.acknowledged(sent, None, s, round_trip);

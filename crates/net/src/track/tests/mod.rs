@@ -14,8 +14,8 @@ use super::Tracker;
 use crate::segment::Tcp;
 use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, Interval, Mark, PacketRef,
-    PerClass, Plot, Problems, Time, Transport,
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, HeldSince, Interval, Mark,
+    PacketRef, PerClass, Plot, Problems, Time, Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
@@ -42,7 +42,7 @@ struct Delivered {
     frame: u32,
     sequence: u32,
     order: u64,
-    held_since: Option<Time>,
+    held_since: Option<HeldSince>,
     heard_all: bool,
     peer_ended: Option<Time>,
 }
