@@ -3,8 +3,8 @@
 
 use arbitrary::{Result, Unstructured};
 use model::{
-    Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, Mark, PacketRef, Problems,
-    Time, Transport,
+    Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, HeldBy, HeldSince, Mark,
+    PacketRef, Problems, Time, Transport,
 };
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 use std::collections::HashMap;
@@ -89,7 +89,10 @@ impl Run {
             sequence: self.sequences[d.index()],
             order: self.order,
             now: Time(self.now),
-            held_since: held.then_some(Time(self.now - 500_000)),
+            held_since: held.then_some(HeldSince {
+                at: Time(self.now - 500_000),
+                by: HeldBy::Trouble,
+            }),
             heard_all: true,
             peer_ended: None,
         }

@@ -16,7 +16,7 @@ ACCUSATIONS = [
     "network-loss", "network-outage", "network-reordering", "network-bandwidth", "network-bufferbloat", "receive-window-limited",
     "nagle-delayed-ack", "small-writes", "split-writes", "chatty", "slow-connect", "connection-refused", "mtu-black-hole", "nagle",
     "ack-frequency", "small-window", "window-scaling-off", "connection-reset",
-    "connection-closed", "stale-connection", "duplicate-packets", "capture-incomplete", "retry-later",
+    "connection-closed", "stale-connection", "slow-start", "small-send-buffer", "duplicate-packets", "capture-incomplete", "retry-later",
 ]
 
 

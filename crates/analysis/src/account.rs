@@ -60,6 +60,9 @@ pub struct Account {
     pub unknown_ns: i64,
     /// What messages waited for under way, by direction of the bytes.
     pub under_way: [PerClass<i64>; 2],
+    /// What acknowledgements let go of messages, as congestion windows begin small, and as buffers hold no more.
+    pub slow_start_ns: i64,
+    pub send_buffer_ns: [i64; 2],
     /// Of the waits for delayed acknowledgements, those in which nothing small was held back.
     pub delayed_ack_ns: [i64; 2],
     pub cap: Option<(ServerCap, Endpoint)>,
@@ -75,6 +78,7 @@ impl Account {
         let sure = |cause| sums.of(cause).lo_ns;
         let mut under_way = [PerClass::default(); 2];
         let mut delayed_ack_ns = [0; 2];
+        let mut send_buffer_ns = [0; 2];
         for d in DIRECTIONS {
             let sure = |cause| sums.of_direction(cause, d).lo_ns;
             let line: &mut PerClass<i64> = &mut under_way[d.index()];
@@ -86,6 +90,7 @@ impl Account {
             line[TimeClass::Bandwidth] = sure(Cause::Bandwidth);
             line[TimeClass::LossRecovery] = sure(Cause::Loss) + sure(Cause::Outage);
             delayed_ack_ns[d.index()] = sure(Cause::DelayedAck);
+            send_buffer_ns[d.index()] = sure(Cause::SendBuffer);
         }
         let known = sums
             .lines()
@@ -94,6 +99,8 @@ impl Account {
         Account {
             basis,
             calls: sums.calls,
+            slow_start_ns: sure(Cause::SlowStart),
+            send_buffer_ns,
             total_ns: sums.total.lo_ns,
             service_ns: sure(Cause::Service),
             event_ns: sure(Cause::Event),

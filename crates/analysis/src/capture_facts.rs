@@ -15,7 +15,7 @@ use crate::waits::PerKind;
 use crate::ways::Ways;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
-use ledger::One;
+use ledger::{One, Paced};
 use model::limits;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
@@ -125,6 +125,8 @@ pub struct CaptureFacts {
     pub episodes: [PerKind<Episodes>; 2],
     /// Lines before which clients' bytes queue, by connection.
     pub lines: HashMap<ConnectionId, Line, foldhash::fast::FixedState>,
+    /// How connections' directions were sent next to their senders, where that tells, by connection.
+    pub paced: HashMap<ConnectionId, [Option<Paced>; 2], foldhash::fast::FixedState>,
     /// Segments that were lost and sent again.
     pub losses: Losses,
     /// Longest recoveries of all connections.
@@ -389,6 +391,12 @@ impl CaptureFacts {
         {
             self.lines.insert(c.id, Line::clone(line));
         }
+        let paced = (c.directions)
+            .each_ref()
+            .map(|d| Paced::of(d.pace, d.ack_rtt_min_ns?));
+        if paced != [None; 2] && self.paced.len() < limits::TROUBLED_CONNECTIONS {
+            self.paced.insert(c.id, paced);
+        }
         let asked = &c.directions[Direction::ToServer.index()];
         if c.handshake.scaling == [None, None]
             && asked.zero_windows > 0
@@ -458,6 +466,11 @@ impl CaptureFacts {
     /// Whether the client of the connection with this number closed a window whose size is not known.
     pub(crate) fn has_unknown_window(&self, connection: u64) -> bool {
         self.unknown_windows.contains(&ConnectionId(connection))
+    }
+
+    /// How a direction of the connection with this number was sent, where that tells.
+    pub(crate) fn paced(&self, connection: u64, d: Direction) -> Option<Paced> {
+        self.paced.get(&ConnectionId(connection))?[d.index()]
     }
 
     /// Whether it was seen from its first packet to its last.

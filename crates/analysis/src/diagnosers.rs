@@ -428,7 +428,7 @@ mod tests {
     use super::*;
     use crate::facts::Thresholds;
     use crate::results::{Side, Vantage};
-    use model::{ConnectionId, Detail, Endpoint, Name, Outcome, PacketRef};
+    use model::{ConnectionId, Detail, Endpoint, Mark, Name, Outcome, PacketRef};
 
     const MS: i64 = 1_000_000;
 

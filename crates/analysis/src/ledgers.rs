@@ -23,10 +23,10 @@ use crate::vantage::conclude;
 use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
-    Both, BothFacts, Cause, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts,
+    Both, BothFacts, Cause, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Paced,
     Queued, Share, Sums, divide_both, divide_one,
 };
-use model::{ConnectionId, Direction, Mark, Time};
+use model::{ConnectionId, Direction, DirectionAccount, Mark, Time, TimeClass};
 use serde::{Deserialize, Serialize};
 
 /// How long operations took, by the number of their call.
@@ -344,6 +344,7 @@ impl BothWhole<'_> {
                 fragments_ns: self
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns),
+                paced: DIRECTIONS.map(|d| self.paced(call, d)),
                 spared: spared.of(call.connection, call.work),
                 may_idle,
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
@@ -399,6 +400,15 @@ impl BothWhole<'_> {
         }
     }
 
+    fn paced(&self, call: &Both, d: Direction) -> Option<Paced> {
+        let (_, connection) = self.at_sender(call, d);
+        let capture = match d {
+            Direction::ToServer => self.client,
+            Direction::ToClient => self.server,
+        };
+        capture.paced(connection, d)
+    }
+
     /// The accounts of both directions' senders, while their messages left.
     fn classes(&self, streams: &Streams, call: &Both, may_idle: [bool; 2]) -> Option<Classes> {
         let mut classes = Classes {
@@ -408,12 +418,26 @@ impl BothWhole<'_> {
         for d in DIRECTIONS {
             let (capture, connection) = self.at_sender(call, d);
             let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
-            let (line, is_lossy) = streams.timeline(capture, connection, d)?;
-            classes.set(d, line.between(Time(at), Time(at) + ns));
+            let (account, is_lossy) = streams.account(capture, connection, d)?;
+            let between = account.timeline.between(Time(at), Time(at) + ns);
+            classes.set(d, between);
+            classes.released_by[d.index()] = self.paced(call, d).map(|paced| paced.cause);
             classes.is_lossy |= is_lossy;
         }
         Some(classes)
     }
+}
+
+/// Of pauses of a sender that is away from the capture each may be shorter than it looks, by what is not known of the way.
+fn sure_pauses_ns(ns: i64, account: &DirectionAccount, sender: Half) -> i64 {
+    let Half::Away(way) = sender else {
+        return ns;
+    };
+    let class = TimeClass::SenderApplication;
+    let unsure_ns = way.hi_ns.map_or(i64::MAX, |hi| hi - way.lo_ns);
+    let (pauses, all_ns) = (account.stretches[class], account.time_ns[class].max(1));
+    let unsure_ns = unsure_ns.saturating_mul(i64::from(pauses)).min(all_ns);
+    (i128::from(ns) * i128::from(all_ns - unsure_ns) / i128::from(all_ns)) as i64
 }
 
 /// Of one capture, how far hosts are away that are further than the nearest.
@@ -501,6 +525,7 @@ impl OneWhole<'_> {
             facts.fragments_ns =
                 (self.missing).within(call.is_datagram, call.at_ns, call.response_ns());
             facts.queued = self.queued(call);
+            facts.paced = DIRECTIONS.map(|d| self.capture.paced(call.connection, d));
             facts.unanswered_ns = self.capture.unanswered_ns(call);
             if let Some(streams) = self.streams {
                 let at = (0, call.connection);
@@ -548,12 +573,28 @@ impl OneWhole<'_> {
             may_idle,
             ..Classes::default()
         };
-        for (d, at, ns) in [
-            (Direction::ToServer, request, call.request_passing_ns),
-            (Direction::ToClient, response, call.response_passing_ns),
+        let [to_server, to_client] = self.halves_of(call);
+        for (d, at, ns, sender) in [
+            (
+                Direction::ToServer,
+                request,
+                call.request_passing_ns,
+                to_client,
+            ),
+            (
+                Direction::ToClient,
+                response,
+                call.response_passing_ns,
+                to_server,
+            ),
         ] {
-            let (line, is_lossy) = streams.timeline(self.capture.index, call.connection, d)?;
-            classes.set(d, line.between(at, at + ns));
+            let (account, is_lossy) = streams.account(self.capture.index, call.connection, d)?;
+            let [mut least, most] = account.timeline.between(at, at + ns);
+            let class = TimeClass::SenderApplication;
+            least[class] = sure_pauses_ns(least[class], account, sender);
+            classes.set(d, [least, most]);
+            let paced = self.capture.paced(call.connection, d);
+            classes.released_by[d.index()] = paced.map(|paced| paced.cause);
             classes.is_lossy |= is_lossy;
         }
         Some(classes)

@@ -16,9 +16,9 @@ use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
 use crate::text::{Text, Value, text};
 use crate::tiers::Tier;
-use ledger::{Bounds, Classes, Ledger, Sums, divide_stream};
+use ledger::{Bounds, Classes, Ledger, Paced, Sums, divide_stream};
 use model::{
-    ConnectionSummary, Direction, Endpoint, PerClass, Protocol, Stuck, TimeClass, Timeline,
+    ConnectionSummary, Direction, DirectionAccount, Endpoint, PerClass, Protocol, Stuck, TimeClass,
     Transport, Vanished, Wait, limits,
 };
 use std::collections::{HashMap, HashSet};
@@ -164,19 +164,19 @@ impl Streams {
         notes
     }
 
-    /// What one direction of a connection that speaks nothing known did when, and whether it lost anything.
+    /// The account of one direction of a connection that speaks nothing known, and whether it lost anything.
     #[must_use]
-    pub fn timeline(
+    pub fn account(
         &self,
         capture: usize,
         connection: u64,
         d: Direction,
-    ) -> Option<(&Timeline, bool)> {
+    ) -> Option<(&DirectionAccount, bool)> {
         let c = self
             .connections
             .get(*self.plain.get(&(capture, connection))?)?;
         let r = c.direction(d);
-        Some((&r.account.timeline, needed(r) > 0))
+        Some((&r.account, needed(r) > 0))
     }
 
     /// Whether silences of a direction's sender may lie between messages: of a server that writes little between
@@ -245,6 +245,8 @@ impl Streams {
                 time[TimeClass::Unknown] += waits.idle_ns - waits.crossing_ns + unsure;
             }
             classes.set(d, [time, time]);
+            let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns));
+            classes.released_by[d.index()] = paced.map(|paced| paced.cause);
             let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
             divide_stream(d, &classes, spared, &mut ledger);
             sums.add(&ledger);

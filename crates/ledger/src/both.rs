@@ -8,6 +8,7 @@
 use crate::classes::Classes;
 use crate::held::Held;
 use crate::one::{Half, Lost, Share, path};
+use crate::paced::Paced;
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
 
@@ -81,6 +82,8 @@ pub struct BothFacts<'a> {
     pub unloaded_ns: Option<i64>,
     /// How long fragments of its datagrams were missing.
     pub fragments_ns: i64,
+    /// How each direction of its connection was sent.
+    pub paced: [Option<Paced>; 2],
     pub spared: Option<Share>,
     /// Whether silences of each direction's sender may lie between messages.
     pub may_idle: [bool; 2],
@@ -169,12 +172,20 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         transfer = rest.lo_ns;
         unsure = rest.hi_ns.map_or(0, |hi| hi - rest.lo_ns);
     }
-    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     let waited = facts.fragments_ns.clamp(0, transfer + left);
-    charge(Cause::Fragments, d, waited);
+    ledger.charge(Cause::Fragments, d, Bounds::exactly(waited));
     let of_transfer = waited.min(transfer);
     transfer -= of_transfer;
     left -= waited - of_transfer;
+    if call.lost == Lost::Nothing && facts.classes.is_none() && facts.links.is_empty() {
+        for way in [d, back] {
+            if let Some(paced) = facts.paced[way.index()] {
+                let own = call.sending_ns[way.index()].min(transfer);
+                transfer -= own - paced.charge(way, own, ledger);
+            }
+        }
+    }
+    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     let least = facts.links.iter().filter_map(|link| link.least_ns);
     let least_path_ns = least.fold(facts.least_path_ns, i64::min);
     let mut queue = (left - least_path_ns).max(0);

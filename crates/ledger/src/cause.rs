@@ -89,6 +89,10 @@ causes! {
     Bandwidth "bandwidth",
     /// A message passed in more than one segment, and nothing else explains how long that took.
     Transfer "transfer",
+    /// Of a message, what TCP let go in round trip after round trip, as its congestion window begins small (RFC 5681 section 3.1).
+    SlowStart "slow-start",
+    /// Of a message, what waited for acknowledgements, as its sender's buffer held no more bytes and the window had room.
+    SendBuffer "send-buffer",
     /// The sender held a small segment back until another was acknowledged.
     Nagle "nagle",
     /// The same, and the receiver acknowledged that one by a timer.
@@ -121,7 +125,9 @@ impl Cause {
             Cause::Service | Cause::Queue | Cause::Stall | Cause::Dispatch => {
                 (Place::Server, Place::Server)
             }
-            Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck => (sender, sender),
+            Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck | Cause::SendBuffer => {
+                (sender, sender)
+            }
             Cause::Idle => (sender, Place::Unknown),
             Cause::Event => (Place::Server, Place::Unknown),
             Cause::Lock => (Place::Server, Place::Client),
@@ -131,6 +137,7 @@ impl Cause {
             | Cause::Outage
             | Cause::Fragments
             | Cause::Bandwidth
+            | Cause::SlowStart
             | Cause::Transfer => (Place::Network, Place::Network),
             Cause::Chatty | Cause::SmallFetch | Cause::SmallWrites => {
                 (Place::Network, Place::Client)

@@ -16,6 +16,8 @@ pub struct Classes {
     /// Whether something was lost of the connection: a congestion window that lost is small because it
     /// lost.
     pub is_lossy: bool,
+    /// Whose doing it is that acknowledgements let each direction's bytes go, where that is known.
+    pub released_by: [Option<Cause>; 2],
     /// Whether silences of each direction's sender may lie between messages.
     pub may_idle: [bool; 2],
 }
@@ -34,7 +36,7 @@ const ORDER: [TimeClass; 8] = [
 ];
 
 impl Classes {
-    fn cause(&self, class: TimeClass) -> Option<Cause> {
+    fn cause(&self, class: TimeClass, d: Direction) -> Option<Cause> {
         Some(match class {
             TimeClass::NagleDelayedAck => Cause::NagleDelayedAck,
             TimeClass::ReceiverApplication => Cause::NotReading,
@@ -43,6 +45,7 @@ impl Classes {
             TimeClass::LossRecovery => Cause::Loss,
             TimeClass::Bandwidth => Cause::Bandwidth,
             TimeClass::Congestion if self.is_lossy => Cause::Loss,
+            TimeClass::Congestion => return self.released_by[d.index()],
             TimeClass::SenderApplication => Cause::NotWriting,
             TimeClass::Unknown => Cause::Unknown,
             _ => return None,
@@ -74,7 +77,7 @@ impl Classes {
         let (mut left_least, mut left_most) = (whole_ns, whole_ns);
         for class in ORDER {
             for d in DIRECTIONS {
-                let Some(cause) = self.cause(class) else {
+                let Some(cause) = self.cause(class, d) else {
                     continue;
                 };
                 let kinds = EpisodeKind::ALL.into_iter().filter(|k| k.class() == class);

@@ -16,6 +16,7 @@ mod classes;
 mod held;
 mod kept;
 mod one;
+mod paced;
 mod packed;
 mod sums;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use classes::{Classes, divide_stream};
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};
 pub use one::{Half, Lost, One, OneFacts, Queued, Share, divide_one};
+pub use paced::Paced;
 pub use sums::{Sum, Sums};
 
 use model::Direction;

@@ -13,6 +13,7 @@
 use crate::classes::Classes;
 use crate::held::{Held, HeldUp};
 use crate::kept::Pack;
+use crate::paced::Paced;
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind, TimeClass};
 
@@ -177,6 +178,8 @@ pub struct OneFacts {
     /// Of turns of a byte stream: what their connection's account says of the time in which they passed.
     pub classes: Option<Classes>,
     pub queued: Queued,
+    /// How each direction of its connection was sent.
+    pub paced: [Option<Paced>; 2],
     /// Of what it waited on in silence, how long its server is known not to have answered.
     pub unanswered_ns: i64,
 }
@@ -195,6 +198,7 @@ impl OneFacts {
             may_idle: [false; 2],
             classes: None,
             queued: Queued::default(),
+            paced: [None; 2],
             unanswered_ns: 0,
         }
     }
@@ -262,7 +266,12 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let full = (facts.queued.passing_ns).clamp(0, (request - JOINED_NS).max(0));
     ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
     request -= full;
-    let mut passed = |ns, unsure, way, sender, recovery_ns| {
+    let mut passed = |ns, unsure, way: Direction, sender: Half, recovery_ns| {
+        let paced = facts.paced[way.index()].filter(|_| sender.is_here() && !is_lossy);
+        let ns = match paced.filter(|_| facts.classes.is_none()) {
+            Some(paced) => paced.charge(way, ns, ledger),
+            None => ns,
+        };
         // Most messages are one segment.
         if ns == 0 && unsure == 0 && facts.classes.is_none() {
             return;

@@ -3,7 +3,7 @@
 mod doubt;
 
 use super::*;
-use model::{EpisodeKind, PerClass, TimeClass};
+use model::{EpisodeKind, Pace, PerClass, TimeClass};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -58,6 +58,7 @@ fn both_facts() -> BothFacts<'static> {
         links: &[],
         unloaded_ns: None,
         fragments_ns: 0,
+        paced: [None; 2],
         spared: None,
         may_idle: [false; 2],
         classes: None,
@@ -75,6 +76,7 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         may_idle: [false; 2],
         classes: None,
         queued: Queued::default(),
+        paced: [None; 2],
         unanswered_ns: 0,
     }
 }
@@ -162,6 +164,15 @@ fn half() -> impl Strategy<Value = Half> {
         (0..100 * MS, 0..100 * MS)
             .prop_map(|(lo, more)| Half::Away(Bounds::between(lo, lo + more))),
     ]
+}
+
+fn paced() -> impl Strategy<Value = Option<Paced>> {
+    let pace = prop_oneof![
+        Just(Pace::Unknown),
+        Just(Pace::Grows),
+        (1..1u64 << 24).prop_map(Pace::Kept)
+    ];
+    (pace, 0..400 * MS).prop_map(|(pace, round_trip_ns)| Paced::of(pace, round_trip_ns))
 }
 
 fn lost() -> impl Strategy<Value = Lost> {
@@ -261,6 +272,7 @@ proptest! {
         (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
         inner_ns in [0..900 * MS, 0..900 * MS], (locked_ns, sure) in (0..900 * MS, 0..=100i64),
+        paced in [paced(), paced()],
     ) {
         let call = One {
             inner_ns,
@@ -282,6 +294,7 @@ proptest! {
         let facts = OneFacts {
             waits_tell,
             fragments_ns,
+            paced,
             spared: spared.map(share),
             ..one_facts(to_server, to_client)
         };
@@ -293,15 +306,17 @@ proptest! {
         truth in truth(), usual_path_ns in 0..500 * MS, least_path_ns in 0..500 * MS, lost in lost(),
         fragments_ns in 0..900 * MS, rate_bps in 1_000..1_000_000_000i64, is_busy in any::<bool>(),
         bytes in any::<u32>(), unloaded_ns in proptest::option::of(0..100 * MS), (locked_ns, sure) in (0..900 * MS, prop_oneof![Just(100), 0..=100i64]),
+        paced in [paced(), paced()], sending_ns in [0..900 * MS, 0..900 * MS], is_narrow in any::<bool>(),
     ) {
         let locks = Both { locked_ns, lock_ns: if sure == 100 { locked_ns } else { locked_ns / 100 * sure }, ..truth.both() };
-        let call = Both { lost, bytes: [bytes.into(), bytes.into()], ..locks };
+        let call = Both { lost, sending_ns, bytes: [bytes.into(), bytes.into()], ..locks };
         let link = |direction| NarrowLink { direction, rate_bps, is_busy, is_never_empty: false, least_ns: None };
         let links = [link(Direction::ToServer), link(Direction::ToClient)];
         let facts = BothFacts {
             usual_path_ns,
             least_path_ns,
-            links: &links,
+            links: if is_narrow { &links } else { &[] },
+            paced,
             unloaded_ns,
             fragments_ns,
             ..both_facts()
@@ -315,6 +330,38 @@ proptest! {
             false => prop_assert!(all.lo_ns <= call.response_ns && all.hi_ns >= Some(call.response_ns)),
         }
     }
+}
+
+#[test]
+fn what_a_buffer_keeps_back_is_its_senders_but_for_what_slow_start_takes() {
+    let call = One {
+        request_passing_ns: 200 * MS,
+        wait_ns: 40 * MS,
+        ..One::default()
+    };
+    let of = |pace, call: &One| {
+        let mut facts = one_facts(Half::Away(Bounds::exactly(40 * MS)), Half::Here);
+        facts.paced = [Paced::of(pace, 40 * MS), None];
+        of_one(call, &facts)
+    };
+    // 14,600 bytes at first, 29,200 then, 58,400 then: the same with any buffer.
+    let kept = of(Pace::Kept(60_000), &call);
+    assert_eq!(
+        charged(&kept, Cause::SendBuffer),
+        Some(Bounds::exactly(120 * MS))
+    );
+    assert_eq!(side(&kept, Place::Client).lo_ns, 120 * MS);
+    let grows = of(Pace::Grows, &call);
+    assert_eq!(
+        charged(&grows, Cause::SlowStart),
+        Some(Bounds::exactly(200 * MS))
+    );
+    // Nothing waits for an acknowledgement that takes less to leave than one takes to come.
+    let short = One {
+        request_passing_ns: 39 * MS,
+        ..call
+    };
+    assert_eq!(charged(&of(Pace::Grows, &short), Cause::SlowStart), None);
 }
 
 #[test]

@@ -150,6 +150,18 @@ pub struct ResetSeen {
     pub sender_unheard: bool,
 }
 
+/// What a sender lets go while acknowledgements come, as far as the capture stands next to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Pace {
+    /// Nothing tells, or it seldom waited for them.
+    #[default]
+    Unknown,
+    /// More in each round trip: its congestion window begins small (RFC 5681 section 3.1).
+    Grows,
+    /// Never more than so many bytes, in many round trips, though the receiver had room: what its buffer holds.
+    Kept(u64),
+}
+
 /// Counts of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct DirectionSummary {
@@ -163,6 +175,7 @@ pub struct DirectionSummary {
     pub end_heard_all: bool,
     /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
     pub unacknowledged_bytes: u64,
+    pub pace: Pace,
     /// What was being sent in vain when it did; TCP only.
     pub stuck: Option<Stuck>,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.

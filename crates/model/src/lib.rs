@@ -37,7 +37,7 @@ pub use count::{counted, grouped};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};
 pub use episode::{
-    ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, Resent, ResetSeen,
+    ConnectionSummary, DirectionSummary, Episode, EpisodeKind, Handshake, Pace, Resent, ResetSeen,
 };
 pub use file_name::{Directory, FileName, Naming};
 pub use gap::{Gap, Lacks};

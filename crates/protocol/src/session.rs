@@ -71,12 +71,6 @@ pub fn held_ns(since: Option<HeldSince>, from: Time, until: Time) -> i64 {
     since.map_or(0, |s| (until - s.at.max(from)).max(0))
 }
 
-/// The same of a request: behind others of its bytes it waits as long as the path takes to carry those.
-#[must_use]
-pub(crate) fn request_held_ns(since: Option<HeldSince>, from: Time, until: Time) -> i64 {
-    held_ns(since.filter(|s| s.by != HeldBy::Backlog), from, until)
-}
-
 /// A frame that has passed: when and where its first and last bytes came.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
@@ -127,10 +121,12 @@ impl Span {
         }
     }
 
-    /// Of a request, how long TCP held its last bytes back.
+    /// Of a request, how long TCP held its last bytes back; behind others of its bytes it waits as long as the path takes to
+    /// carry those.
     #[must_use]
     pub fn request_held_ns(&self) -> i64 {
-        request_held_ns(self.last_held_since, self.first.time, self.last.time)
+        let since = (self.last_held_since).filter(|s| s.by != HeldBy::Backlog);
+        held_ns(since, self.first.time, self.last.time)
     }
 
     /// Joins the next part of the same message.

@@ -1,4 +1,5 @@
 use super::*;
+use model::Mark;
 use proptest::prelude::*;
 
 fn episode(kind: EpisodeKind, first: i64, last: i64) -> Episode {
@@ -85,7 +86,12 @@ fn a_capture_that_lacks_much_is_known_to_lack_what_came_last() {
     };
     let id = ConnectionId(7);
     for n in 0..2 * limits::BUSY_EPISODES as i64 {
-        facts.gap(at(n), id);
+        facts.gap(&Gap {
+            order: n as u64,
+            at: at(n),
+            connection: id,
+            lacks: Lacks::Bytes,
+        });
     }
     let last = at(2 * limits::BUSY_EPISODES as i64 - 1).time;
     assert!(facts.holes.lie_within(id, last, last + 1));

@@ -60,8 +60,10 @@ mod server_slow;
 mod server_stall;
 mod silent_peer;
 mod slow_connect;
+mod slow_start;
 mod small_fetch;
 mod small_sdu;
+mod small_send_buffer;
 mod small_window;
 mod small_writes;
 mod split_writes;
@@ -211,8 +213,10 @@ rules! {
     ServerStall: server_stall,
     SilentPeer: silent_peer,
     SlowConnect: slow_connect,
+    SlowStart: slow_start,
     SmallFetch: small_fetch,
     SmallSdu: small_sdu,
+    SmallSendBuffer: small_send_buffer,
     SmallWindow: small_window,
     SmallWrites: small_writes,
     SplitWrites: split_writes,

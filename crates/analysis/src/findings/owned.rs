@@ -17,6 +17,8 @@ fn causes(rule: Rule) -> &'static [Cause] {
         Rule::NetworkOutage => &[Cause::Outage],
         Rule::NetworkBandwidth | Rule::NetworkBufferbloat => &[Cause::Bandwidth],
         Rule::FragmentsLost => &[Cause::Fragments],
+        Rule::SlowStart => &[Cause::SlowStart],
+        Rule::SmallSendBuffer => &[Cause::SendBuffer],
         Rule::Nagle => &[Cause::Nagle],
         Rule::NagleDelayedAck => &[Cause::NagleDelayedAck],
         Rule::AckFrequency => &[Cause::DelayedAck],

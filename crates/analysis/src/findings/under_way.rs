@@ -86,8 +86,11 @@ impl<'a> UnderWay<'a> {
     /// longer. Round trips are several times what they are where nothing waits.
     pub(super) fn is_queueing(&self) -> bool {
         const TIMES: i64 = 3;
+        // What passes next to its receiver is acknowledged at once, or nearly.
+        const WAY_NS: i64 = 1_000_000;
         let trips = &self.round_trips;
-        trips.count > 0 && trips.p50_ns > trips.min_ns.saturating_mul(TIMES)
+        let longer_ns = trips.p50_ns - trips.min_ns.saturating_mul(TIMES);
+        trips.count > 0 && longer_ns > 0 && trips.p50_ns >= WAY_NS
     }
 
     /// Of which `cost_ns` is held against somebody.
@@ -108,7 +111,14 @@ impl<'a> UnderWay<'a> {
         let worst = &longest.first()?.connection.directions[d.index()];
         waits.window_bytes = worst.account.window_max_bytes.unwrap_or(0);
         waits.round_trips = worst.account.rtt;
-        waits.round_trip = ("round_trip_p50_ns", worst.account.rtt.p50_ns);
+        // From the capture to the receiver and back, and to the sender and back.
+        let [there, back] = &longest.first()?.connection.directions;
+        let trips = [there, back].map(|way| match way.account.rtt.count {
+            0 => 0,
+            _ => way.account.rtt.min_ns,
+        });
+        let beyond_ns = trips[d.reverse().index()];
+        waits.round_trip = ("round_trip_p50_ns", worst.account.rtt.p50_ns + beyond_ns);
         waits.goodput_bps = worst.goodput_bps.unwrap_or(0);
         let ends = |l: &crate::streams::Longest<'_>| {
             [l.wait.first.packet, l.wait.last.packet].map(|packet| (l.capture, packet))
@@ -142,8 +152,10 @@ impl<'a> UnderWay<'a> {
         waits.ns = of.iter().map(|e| e.ns).sum();
         waits.zero_window_ns = all[EpisodeKind::ZeroWindow].ns;
         waits.window_bytes = worst.window;
-        let (tcp, i) = (&capture.tcp, d.index());
-        waits.round_trip = ("round_trip_min_ns", tcp.ack_rtt_min_ns[i].unwrap_or(0));
+        let tcp = &capture.tcp;
+        // From the capture to the receiver and back, and to the sender and back.
+        let least_ns = tcp.ack_rtt_min_ns.iter().flatten().sum();
+        waits.round_trip = ("round_trip_min_ns", least_ns);
         let shown = worst.worst.exhibits.iter().take(SHOWN);
         let ends = shown.flat_map(|e| [e.request, e.response].map(|p| (e.capture, p)));
         waits.packets = ends.collect();

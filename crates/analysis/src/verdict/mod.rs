@@ -7,7 +7,7 @@
 mod proxied;
 mod said;
 
-use crate::facts::{Basis, Facts};
+use crate::facts::{ACCUSED_SHARE, Basis, Facts};
 use crate::findings::Of;
 use crate::results::{Finding, Side, Verdict};
 use ledger::{Bounds, Cause, Place, Sum};
@@ -289,7 +289,11 @@ fn may_be_events(facts: &Facts<'_>, blames: &[Blame; 3]) -> bool {
         Side::Server => b.sure_ns() - facts.account.server_ns(),
         _ => b.sure_ns(),
     });
-    facts.are_few_turns() && known.max().is_some_and(|known| answering_ns(facts) > known)
+    // What may have been lost was no event.
+    let (_, skipped_ns) = facts.behind_skips;
+    facts.are_few_turns()
+        && skipped_ns < facts.account.total_ns / ACCUSED_SHARE
+        && known.max().is_some_and(|known| answering_ns(facts) > known)
 }
 
 /// Whether a path that is crossed more often than it need be has nearly as much as the server that has most: of that,

@@ -146,6 +146,11 @@ impl Held {
         }
     }
 
+    /// What was in flight when the last byte left.
+    pub(super) fn flight(&self) -> u64 {
+        self.flight
+    }
+
     pub(super) fn peer_sent(&mut self) {
         self.peer_sent = true;
     }

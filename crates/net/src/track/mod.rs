@@ -22,6 +22,7 @@ mod handshake;
 mod held;
 mod metering;
 mod output;
+mod pace;
 mod queue;
 mod reassembly;
 mod recovery;

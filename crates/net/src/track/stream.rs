@@ -4,6 +4,7 @@ use super::copies::Recent;
 use super::flight::Flight;
 use super::held::Held;
 use super::metering::Again;
+use super::pace::Paced;
 use super::queue::Queue;
 use super::reassembly::{Origin, Reassembly};
 use super::recovery::Recovery;
@@ -34,6 +35,8 @@ const EARLIER_IP_IDS: std::ops::Range<i16> = -1_024..0;
 const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
 /// No timer of a receiver that delays acknowledgements is shorter (Linux: 40 ms; RFC 1122: up to 500).
 const PROMPT_NS: i64 = 20 * MILLISECOND;
+/// Round trips differ by less without any queue.
+const QUEUED_NS: i64 = MILLISECOND / 2;
 /// RFC 5681 section 3.2.
 pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
 
@@ -100,6 +103,7 @@ pub(super) struct Stream {
     pub identifications: Identifications,
     pub flight: Flight,
     pub recovery: Recovery,
+    pub paced: Paced,
     pub window: Window,
     pub held: Held,
     /// Whether nobody asks what held its bytes up: TCP's own rules, and windows that were full.
@@ -251,6 +255,14 @@ impl Stream {
         } else {
             self.round_trip_ns + (ns - self.round_trip_ns) / 8
         };
+    }
+
+    /// Whether its round trips are worth waiting for, and about as short as they ever were: nothing queues on the way, where a
+    /// larger window would only queue for longer.
+    pub(super) fn is_unqueued(&self) -> bool {
+        let least = self.summary.ack_rtt_min_ns.unwrap_or(0);
+        let queued = self.round_trip_ns - least;
+        self.round_trip_ns >= MILLISECOND && queued <= (least / 4).max(QUEUED_NS)
     }
 
     /// Whether a segment that fills part of a hole was only overtaken, not sent again (methods 2.1,

@@ -304,6 +304,7 @@ impl Tcp {
             .zip(&mut self.streams)
         {
             stream.summary.stuck = stream.recovery.stuck();
+            stream.summary.pace = stream.paced.pace();
             for stretch in stream.recovery.finish(last, order).into_iter().flatten() {
                 out.episode(d, EpisodeKind::Recovery, stretch);
             }

@@ -65,8 +65,8 @@ struct Opened {
 pub(super) struct Window {
     /// The receiver's shift, where the handshake told it.
     pub scale: Option<u8>,
-    /// The highest position that the receiver ever allowed, where it can be known.
-    pub edge: Option<u64>,
+    /// The highest position that the receiver ever allowed, as far as its sender can have heard, where it can be known.
+    edge: Option<u64>,
     zero: Option<Zero>,
     /// A zero window that ended: reported if data shows that the sender waited for its end.
     shut: Option<Box<Stretch>>,
@@ -97,6 +97,17 @@ impl Window {
 
     pub(super) fn is_zero(&self) -> bool {
         self.zero.is_some()
+    }
+
+    /// The highest position that the receiver ever allowed.
+    #[cfg(test)]
+    pub(super) fn allowed(&self) -> Option<u64> {
+        let edge = |told: &Advertised| Some(told.ack + (u64::from(told.raw) << self.scale?));
+        self.under_way
+            .iter()
+            .filter_map(edge)
+            .chain(self.edge)
+            .max()
     }
 
     /// The sender probed, or sent again, while the window was zero: it has more to send.
@@ -279,6 +290,12 @@ impl Window {
     /// Whether it is known how far the sender is, and that is not near.
     pub(super) fn is_away(&self) -> bool {
         self.away_ns >= RELEASED_WITHIN_NS
+    }
+
+    /// Whether so many bytes behind `end` would have fitted.
+    pub(super) fn has_room(&self, end: u64, bytes: u64) -> bool {
+        let edge = self.edge.filter(|_| self.scale.is_some());
+        edge.is_some_and(|edge| edge >= end + bytes)
     }
 
     /// A segment left that had fitted before: the sender did not wait for the window, or no longer.

@@ -1,10 +1,9 @@
 //! One turn: what was seen of its request and its response, and the call it makes.
 
-use crate::session::{Context, held_ns, request_held_ns};
+use crate::session::{Context, held_ns};
 use crate::sql::Opaque;
 use model::{
-    Call, Chunk, Detail, HeldSince, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time,
-    sql,
+    Call, Chunk, Detail, HeldBy, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time, sql,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -19,7 +18,9 @@ pub(super) struct Part {
     pub bytes: u64,
     /// How long TCP held its first and its last packet.
     pub first_held_ns: i64,
-    pub last_held_since: Option<HeldSince>,
+    pub last_held_ns: i64,
+    /// Whether that was behind others, which were not acknowledged.
+    pub is_backlog: bool,
     /// Whether the capture lacks its last byte.
     pub end_missing: bool,
 }
@@ -33,7 +34,8 @@ impl Part {
             sequence: chunk.sequence,
             bytes: length(chunk),
             first_held_ns: held_ns(chunk.held_since, before.time, chunk.mark.time),
-            last_held_since: None,
+            last_held_ns: 0,
+            is_backlog: false,
             end_missing: false,
         }
     }
@@ -44,7 +46,8 @@ impl Part {
         self.end_missing = false;
         if chunk.mark.time >= self.last.time {
             self.last = chunk.mark;
-            self.last_held_since = chunk.held_since;
+            self.last_held_ns = held_ns(chunk.held_since, self.first.time, chunk.mark.time);
+            self.is_backlog = chunk.held_since.is_some_and(|s| s.by == HeldBy::Backlog);
         }
     }
 
@@ -244,14 +247,11 @@ pub(super) fn call(
         outstanding: 1,
         retransmits: 0,
         // What holds back the first byte of a request is not seen: it may not have been written.
-        request_held_ns: request_held_ns(
-            request.last_held_since,
-            request.first.time,
-            request.last.time,
-        ),
-        response_held_ns: answer.map_or(0, |a| {
-            a.first_held_ns + held_ns(a.last_held_since, a.first.time, a.last.time)
-        }),
+        request_held_ns: match request.is_backlog {
+            true => 0,
+            false => request.last_held_ns,
+        },
+        response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
         inner_ns: [0; 2],
         hidden: None,
         detail: Detail::default(),

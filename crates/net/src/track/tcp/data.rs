@@ -141,16 +141,25 @@ fn held_up<H: Handler>(
     }
     let recovering = stream.recovery.since();
     let size = Size::of(s, stream.mss, stream.largest);
+    let (flight, rebuilding) = (stream.held.flight(), stream.recovery.is_rebuilding());
     let held = stream.held.sent(
         s,
         end,
         size,
         stream.acknowledged,
-        stream.recovery.is_rebuilding(),
+        rebuilding,
         &mut stream.summary,
     );
     if let Some((kind, stretch)) = stream.held.take_ready() {
         out.episode(d, kind, stretch);
+    }
+    if let Some(acknowledged) = stream.acknowledged
+        && held.is_some_and(|held| held.by == HeldBy::Backlog)
+        && (recovering, released, rebuilding) == (None, None, false)
+        && stream.window.has_room(end, 2 * full_sized)
+        && stream.is_unqueued()
+    {
+        stream.paced.released(flight, acknowledged, full_sized);
     }
     by_trouble(recovering.or(released)).or(held)
 }
@@ -236,6 +245,7 @@ fn old_data<H: Handler>(
     if let Some(stretch) = stream.recovery.resent(resent, sent, flight, full_sized) {
         out.episode(d, EpisodeKind::Recovery, stretch);
     }
+    stream.paced.lost();
     origin.held_since = by_trouble(stream.recovery.since());
     if acknowledged.is_some_and(|a| a >= sent) {
         let round_trip = stream.round_trip_ns;

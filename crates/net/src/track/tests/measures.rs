@@ -8,6 +8,11 @@ fn mss(n: u32) -> Vec<u8> {
     vec![b'x'; n as usize]
 }
 
+fn held(at: Time) -> Option<HeldSince> {
+    let by = HeldBy::Trouble;
+    Some(HeldSince { at, by })
+}
+
 #[test]
 fn a_copy_made_by_the_capture_counts_as_nothing_else() {
     let mut t = Script::new();
@@ -109,7 +114,7 @@ fn duplicate_acknowledgements_and_a_fast_retransmission_are_no_timeout() {
     assert_eq!(e.first.packet.frame, 5);
     // What filled the hole had been held by recovery; what had waited behind it had not.
     let fill = seen.chunks.iter().find(|c| c.sequence == 2_461).unwrap();
-    assert_eq!(fill.held_since, Some(e.first.time));
+    assert_eq!(fill.held_since, held(e.first.time));
     let behind = seen
         .chunks
         .iter()
@@ -300,8 +305,8 @@ fn a_segment_that_a_full_window_had_held_says_since_when() {
     t.s(1, 3_001, b"").tcp.window = 1_000;
     t.wait(5 * MS);
     t.c(3_001, 1, &mss(1_000));
-    let held: Vec<_> = t.one().chunks.iter().map(|c| c.held_since).collect();
-    assert_eq!(held, [None, None, Some(Time(full)), None]);
+    let since: Vec<_> = t.one().chunks.iter().map(|c| c.held_since).collect();
+    assert_eq!(since, [None, None, held(Time(full)), None]);
 }
 
 #[test]
@@ -362,7 +367,7 @@ fn a_small_segment_that_nagle_had_held_says_since_when() {
     assert_eq!(summary.small_while_unacknowledged, 0);
     let bodies: Vec<_> = seen.chunks.iter().filter(|c| c.data == b"body").collect();
     assert_eq!(bodies[5].held_since, None);
-    assert_eq!(bodies[59].held_since, Some(Time(header)));
+    assert_eq!(bodies[59].held_since, held(Time(header)));
     assert!(
         seen.chunks
             .iter()

@@ -157,7 +157,7 @@ fn tracker(path: &Path) -> Option<BTreeMap<u32, Said>> {
                     ack_rtt_ns: (count > known.0).then_some(sum - known.1),
                     window_full: s.payload_length > 0
                         && stream.window.scale.is_some()
-                        && stream.window.edge == Some(end),
+                        && stream.window.allowed() == Some(end),
                 },
             );
             *known = (count, sum);
