@@ -26,7 +26,7 @@ impl Paced {
         let (cause, kept_bytes) = match pace {
             Pace::Unknown => return None,
             Pace::Grows => (Cause::SlowStart, 0),
-            Pace::Kept(bytes) => (Cause::SendBuffer, bytes),
+            Pace::Kept(bytes) => (Cause::SendBuffer, u64::from(bytes)),
         };
         let rounds = (kept_bytes / INITIAL_WINDOW).max(1).ilog2();
         Some(Paced {

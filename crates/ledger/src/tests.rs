@@ -170,7 +170,7 @@ fn paced() -> impl Strategy<Value = Option<Paced>> {
     let pace = prop_oneof![
         Just(Pace::Unknown),
         Just(Pace::Grows),
-        (1..1u64 << 24).prop_map(Pace::Kept)
+        (1..1u32 << 24).prop_map(Pace::Kept)
     ];
     (pace, 0..400 * MS).prop_map(|(pace, round_trip_ns)| Paced::of(pace, round_trip_ns))
 }

@@ -159,7 +159,7 @@ pub enum Pace {
     /// More in each round trip: its congestion window begins small (RFC 5681 section 3.1).
     Grows,
     /// Never more than so many bytes, in many round trips, though the receiver had room: what its buffer holds.
-    Kept(u64),
+    Kept(u32),
 }
 
 /// Counts of one direction.

@@ -12,7 +12,6 @@ use super::sequence::{ack_position, before, data_position, first_position};
 use super::window::Window;
 use super::{MILLISECOND, SECOND};
 use crate::Segment;
-use crate::identifications::Identifications;
 use model::{DirectionSummary, Time, limits};
 use serde::{Deserialize, Serialize};
 
@@ -100,10 +99,10 @@ pub(super) struct Stream {
     settled: u64,
     pub given_up: Option<GivenUp>,
     pub recent: Recent,
-    pub identifications: Identifications,
     pub flight: Flight,
     pub recovery: Recovery,
-    pub paced: Paced,
+    /// Where anything was let go.
+    pub paced: Option<Box<Paced>>,
     pub window: Window,
     pub held: Held,
     /// Whether nobody asks what held its bytes up: TCP's own rules, and windows that were full.

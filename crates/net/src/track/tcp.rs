@@ -13,11 +13,12 @@ use super::sequence::{LARGEST_WINDOW, ack_position, data_position};
 use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::{Measured, Meter};
+use crate::identifications::Identifications;
 use crate::{Handler, Segment};
 use acks::acknowledge;
 use data::data;
 use model::{
-    Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, PerClass, ResetSeen, Time,
+    Close, ConnectionId, Direction, EpisodeKind, Interval, Mark, Pace, PerClass, ResetSeen, Time,
 };
 use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,8 @@ pub(super) struct Tcp {
     /// Packets so far.
     packets: u64,
     meter: Option<Box<Meter>>,
+    /// The server's.
+    identifications: Identifications,
     pub reset: Option<ResetSeen>,
 }
 
@@ -217,8 +220,15 @@ impl Tcp {
         if s.payload_length > 0 {
             peer.held.peer_sent();
         }
-        if d == Direction::ToClient && !stream.goes_unasked && has_skipped(s, stream) {
-            out.skipped(s.mark, s.order);
+        if d == Direction::ToClient
+            && !stream.goes_unasked
+            && let Some(id) = s.ip_id.filter(|_| !flags.syn())
+        {
+            let full_sized = full_size(s, stream);
+            let bytes = s.payload_length.into();
+            if self.identifications.saw(id, bytes, full_sized) {
+                out.skipped(s.mark, s.order);
+            }
         }
         stream.last_window = s.tcp.window;
         settle(out, s, d, stream, peer, packet);
@@ -304,7 +314,10 @@ impl Tcp {
             .zip(&mut self.streams)
         {
             stream.summary.stuck = stream.recovery.stuck();
-            stream.summary.pace = stream.paced.pace();
+            stream.summary.pace = stream
+                .paced
+                .as_ref()
+                .map_or(Pace::Unknown, |paced| paced.pace());
             for stretch in stream.recovery.finish(last, order).into_iter().flatten() {
                 out.episode(d, EpisodeKind::Recovery, stretch);
             }
@@ -376,17 +389,6 @@ fn is_copy(s: &Segment, stream: &mut Stream, peer: &Stream) -> bool {
         outstanding
     };
     stream.recent.has(s, reason, &mut stream.summary)
-}
-
-/// Whether its sender sent packets before it that never came past.
-fn has_skipped(s: &Segment, stream: &mut Stream) -> bool {
-    let Some(id) = s.ip_id.filter(|_| !s.tcp.flags.syn()) else {
-        return false;
-    };
-    let full_sized = full_size(s, stream);
-    stream
-        .identifications
-        .saw(id, s.payload_length.into(), full_sized)
 }
 
 fn count(s: &Segment, stream: &mut Stream) {

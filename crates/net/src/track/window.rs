@@ -77,7 +77,7 @@ pub(super) struct Window {
     opened: Option<Opened>,
     /// Where the capture stands away from the sender, what it cannot have heard yet when it sent what passes now; and
     /// how far away that is, there and back.
-    under_way: VecDeque<Advertised>,
+    under_way: Option<Box<VecDeque<Advertised>>>,
     away_ns: i64,
     /// A stretch of time in which it was closed or full, to be reported.
     ready: Option<Box<(EpisodeKind, Stretch)>>,
@@ -103,11 +103,8 @@ impl Window {
     #[cfg(test)]
     pub(super) fn allowed(&self) -> Option<u64> {
         let edge = |told: &Advertised| Some(told.ack + (u64::from(told.raw) << self.scale?));
-        self.under_way
-            .iter()
-            .filter_map(edge)
-            .chain(self.edge)
-            .max()
+        let under_way = self.under_way.iter().flat_map(|all| all.iter());
+        under_way.filter_map(edge).chain(self.edge).max()
     }
 
     /// The sender probed, or sent again, while the window was zero: it has more to send.
@@ -139,8 +136,9 @@ impl Window {
             self.arrives(Time::MAX, sent, full_sized);
             return self.heard(&told, s.mark.time, sent, full_sized);
         }
-        self.under_way.push_back(told);
-        if self.under_way.len() > UNDER_WAY {
+        let under_way = self.under_way.get_or_insert_default();
+        under_way.push_back(told);
+        if under_way.len() > UNDER_WAY {
             self.next_arrives(sent, full_sized);
         }
         false
@@ -149,7 +147,7 @@ impl Window {
     /// What had been sent was `sent` when a segment left that passes `now`: the sender can have heard all that passed
     /// here before it, by the way there and back.
     pub(super) fn arrives(&mut self, now: Time, sent: u64, full_sized: u64) {
-        while let Some(next) = self.under_way.front()
+        while let Some(next) = self.under_way.as_ref().and_then(|all| all.front())
             && next.mark.time + self.away_ns <= now
         {
             self.next_arrives(sent, full_sized);
@@ -157,7 +155,8 @@ impl Window {
     }
 
     fn next_arrives(&mut self, sent: u64, full_sized: u64) {
-        if let Some(told) = self.under_way.pop_front() {
+        let next = self.under_way.as_mut().and_then(|all| all.pop_front());
+        if let Some(told) = next {
             self.heard(&told, told.mark.time + self.away_ns, sent, full_sized);
         }
     }
@@ -250,9 +249,9 @@ impl Window {
 
     /// New data was sent up to `end`.
     pub(super) fn sent(&mut self, s: &Segment, end: u64, full_sized: u64, round_trip_ns: i64) {
-        let less = match self.under_way.is_empty() {
-            true => 0,
-            false => self.offered / FULL_SHARE,
+        let less = match &self.under_way {
+            Some(all) if !all.is_empty() => self.offered / FULL_SHARE,
+            _ => 0,
         };
         if let Some(edge) = self.edge
             && self.scale.is_some()

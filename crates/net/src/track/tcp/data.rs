@@ -159,7 +159,8 @@ fn held_up<H: Handler>(
         && stream.window.has_room(end, 2 * full_sized)
         && stream.is_unqueued()
     {
-        stream.paced.released(flight, acknowledged, full_sized);
+        let paced = stream.paced.get_or_insert_default();
+        paced.released(flight, acknowledged, full_sized);
     }
     by_trouble(recovering.or(released)).or(held)
 }
@@ -245,7 +246,7 @@ fn old_data<H: Handler>(
     if let Some(stretch) = stream.recovery.resent(resent, sent, flight, full_sized) {
         out.episode(d, EpisodeKind::Recovery, stretch);
     }
-    stream.paced.lost();
+    stream.paced = None;
     origin.held_since = by_trouble(stream.recovery.since());
     if acknowledged.is_some_and(|a| a >= sent) {
         let round_trip = stream.round_trip_ns;
