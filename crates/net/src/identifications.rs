@@ -25,13 +25,23 @@ impl Identifications {
     /// A packet with this identification and so many bytes of data, of full size `full_sized`. Whether some were skipped
     /// before it, where they count.
     pub(crate) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) -> bool {
-        let mut has_skipped = false;
         let pieces = segments(payload, full_sized);
+        if self.expected == Some(id) {
+            // As a rule.
+            self.expected = Some(id.wrapping_add(pieces as u16));
+            self.steps = self.steps.saturating_add(1);
+            self.fitting = self.fitting.saturating_add(1);
+            return false;
+        }
+        self.odd(id, pieces)
+    }
+
+    fn odd(&mut self, id: u16, pieces: u64) -> bool {
+        let mut has_skipped = false;
         let next = id.wrapping_add(pieces as u16);
         if let Some(expected) = self.expected {
             self.steps = self.steps.saturating_add(1);
             match id.wrapping_sub(expected) as i16 {
-                0 => self.fitting = self.fitting.saturating_add(1),
                 skipped @ 1..=LARGEST_STEP => {
                     let skipped = u32::from(skipped.unsigned_abs());
                     self.skipped = self.skipped.saturating_add(skipped);

@@ -61,6 +61,13 @@ struct Opened {
     told: bool,
 }
 
+/// How far away a sender is, there and back, and what it cannot have heard yet when it sent what passes now.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Away {
+    ns: i64,
+    under_way: VecDeque<Advertised>,
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Window {
     /// The receiver's shift, where the handshake told it.
@@ -75,10 +82,8 @@ pub(super) struct Window {
     offered: u64,
     acknowledged: u64,
     opened: Option<Opened>,
-    /// Where the capture stands away from the sender, what it cannot have heard yet when it sent what passes now; and
-    /// how far away that is, there and back.
-    under_way: Option<Box<VecDeque<Advertised>>>,
-    away_ns: i64,
+    /// Where the capture stands away from the sender.
+    away: Option<Box<Away>>,
     /// A stretch of time in which it was closed or full, to be reported.
     ready: Option<Box<(EpisodeKind, Stretch)>>,
 }
@@ -103,7 +108,7 @@ impl Window {
     #[cfg(test)]
     pub(super) fn allowed(&self) -> Option<u64> {
         let edge = |told: &Advertised| Some(told.ack + (u64::from(told.raw) << self.scale?));
-        let under_way = self.under_way.iter().flat_map(|all| all.iter());
+        let under_way = self.away.iter().flat_map(|away| &away.under_way);
         under_way.filter_map(edge).chain(self.edge).max()
     }
 
@@ -130,13 +135,16 @@ impl Window {
             ack,
             raw: s.tcp.window,
         };
-        self.away_ns = (away_ns - away_ns / ANSWERING_SHARE - ANSWERING_NS).max(0);
+        let away_ns = away_ns - away_ns / ANSWERING_SHARE - ANSWERING_NS;
+        if away_ns >= RELEASED_WITHIN_NS || self.away.is_some() {
+            self.away.get_or_insert_default().ns = away_ns.max(0);
+        }
         // That it closed is told as it was said.
         if told.raw == 0 || self.is_zero() || !self.is_away() {
             self.arrives(Time::MAX, sent, full_sized);
             return self.heard(&told, s.mark.time, sent, full_sized);
         }
-        let under_way = self.under_way.get_or_insert_default();
+        let under_way = &mut self.away.get_or_insert_default().under_way;
         under_way.push_back(told);
         if under_way.len() > UNDER_WAY {
             self.next_arrives(sent, full_sized);
@@ -147,17 +155,20 @@ impl Window {
     /// What had been sent was `sent` when a segment left that passes `now`: the sender can have heard all that passed
     /// here before it, by the way there and back.
     pub(super) fn arrives(&mut self, now: Time, sent: u64, full_sized: u64) {
-        while let Some(next) = self.under_way.as_ref().and_then(|all| all.front())
-            && next.mark.time + self.away_ns <= now
+        while let Some(away) = &self.away
+            && let Some(next) = away.under_way.front()
+            && next.mark.time + away.ns <= now
         {
             self.next_arrives(sent, full_sized);
         }
     }
 
     fn next_arrives(&mut self, sent: u64, full_sized: u64) {
-        let next = self.under_way.as_mut().and_then(|all| all.pop_front());
-        if let Some(told) = next {
-            self.heard(&told, told.mark.time + self.away_ns, sent, full_sized);
+        if let Some(away) = &mut self.away
+            && let Some(told) = away.under_way.pop_front()
+        {
+            let now = told.mark.time + away.ns;
+            self.heard(&told, now, sent, full_sized);
         }
     }
 
@@ -249,8 +260,8 @@ impl Window {
 
     /// New data was sent up to `end`.
     pub(super) fn sent(&mut self, s: &Segment, end: u64, full_sized: u64, round_trip_ns: i64) {
-        let less = match &self.under_way {
-            Some(all) if !all.is_empty() => self.offered / FULL_SHARE,
+        let less = match &self.away {
+            Some(away) if !away.under_way.is_empty() => self.offered / FULL_SHARE,
             _ => 0,
         };
         if let Some(edge) = self.edge
@@ -281,14 +292,15 @@ impl Window {
     /// Since when the window had held a segment that ends at `end` and left at `now`.
     pub(super) fn held_since(&self, end: u64, now: Time) -> Option<Time> {
         let opened = self.opened.as_ref()?;
-        let within = RELEASED_WITHIN_NS + self.away_ns / RELEASED_SHARE;
+        let away_ns = self.away.as_ref().map_or(0, |away| away.ns);
+        let within = RELEASED_WITHIN_NS + away_ns / RELEASED_SHARE;
         let released = end > opened.edge && now - opened.at <= within;
         released.then_some(opened.full.since.time)
     }
 
     /// Whether it is known how far the sender is, and that is not near.
     pub(super) fn is_away(&self) -> bool {
-        self.away_ns >= RELEASED_WITHIN_NS
+        (self.away.as_ref()).is_some_and(|away| away.ns >= RELEASED_WITHIN_NS)
     }
 
     /// Whether so many bytes behind `end` would have fitted.

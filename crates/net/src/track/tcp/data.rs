@@ -121,7 +121,9 @@ fn held_up<H: Handler>(
     let now = s.mark.time;
     let full_sized = stream.full_sized();
     let near = stream.held.is_near();
-    stream.window.arrives(now, stream.sent, full_sized);
+    if stream.window.is_away() {
+        stream.window.arrives(now, stream.sent, full_sized);
+    }
     let mut released = stream.window.held_since(end, now);
     if released.is_some() {
         stream.held.was_the_window();
