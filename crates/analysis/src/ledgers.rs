@@ -428,13 +428,17 @@ impl BothWhole<'_> {
     }
 }
 
-/// Of pauses of a sender that is away from the capture each may be shorter than it looks, by what is not known of the way.
+/// Pauses of a sender that is away from the capture begin, for its account, when that can have known of the last
+/// acknowledgement: where nothing is known of the way at least, each of them may be the way's.
 fn sure_pauses_ns(ns: i64, account: &DirectionAccount, sender: Half) -> i64 {
     let Half::Away(way) = sender else {
         return ns;
     };
+    if way.lo_ns > 0 {
+        return ns;
+    }
     let class = TimeClass::SenderApplication;
-    let unsure_ns = way.hi_ns.map_or(i64::MAX, |hi| hi - way.lo_ns);
+    let unsure_ns = way.hi_ns.unwrap_or(i64::MAX);
     let (pauses, all_ns) = (account.stretches[class], account.time_ns[class].max(1));
     let unsure_ns = unsure_ns.saturating_mul(i64::from(pauses)).min(all_ns);
     (i128::from(ns) * i128::from(all_ns - unsure_ns) / i128::from(all_ns)) as i64
