@@ -160,6 +160,9 @@ pub struct CaptureFacts {
 /// A silence is a stall when it is this many times the usual wait.
 pub(crate) const STALL_WAITS: i64 = 10;
 
+/// Over a path that is as short nobody waits for windows.
+const ROUND_TRIP_NS: i64 = 1_000_000;
+
 const LONGEST: usize = 64;
 /// Packets with copies that are shown as evidence, each with its copy.
 const SHOWN: usize = 6;
@@ -391,9 +394,12 @@ impl CaptureFacts {
         {
             self.lines.insert(c.id, Line::clone(line));
         }
-        let paced = (c.directions)
-            .each_ref()
-            .map(|d| Paced::of(d.pace, d.ack_rtt_min_ns?));
+        let is_blind = c.handshake.scaling == [None, None];
+        let paced = c.directions.each_ref().map(|d| {
+            let trip_ns = d.ack_rtt_min_ns?;
+            let blind = is_blind && trip_ns >= ROUND_TRIP_NS;
+            Paced::of(d.pace, trip_ns).or(blind.then(|| Paced::blind(trip_ns)))
+        });
         if paced != [None; 2] && self.paced.len() < limits::TROUBLED_CONNECTIONS {
             self.paced.insert(c.id, paced);
         }

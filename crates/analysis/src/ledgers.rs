@@ -421,7 +421,7 @@ impl BothWhole<'_> {
             let (account, is_lossy) = streams.account(capture, connection, d)?;
             let between = account.timeline.between(Time(at), Time(at) + ns);
             classes.set(d, between);
-            classes.released_by[d.index()] = self.paced(call, d).map(|paced| paced.cause);
+            classes.released_by[d.index()] = self.paced(call, d).and_then(|paced| paced.cause());
             classes.is_lossy |= is_lossy;
         }
         Some(classes)
@@ -598,7 +598,7 @@ impl OneWhole<'_> {
             least[class] = sure_pauses_ns(least[class], account, sender);
             classes.set(d, [least, most]);
             let paced = self.capture.paced(call.connection, d);
-            classes.released_by[d.index()] = paced.map(|paced| paced.cause);
+            classes.released_by[d.index()] = paced.and_then(|paced| paced.cause());
             classes.is_lossy |= is_lossy;
         }
         Some(classes)

@@ -5,45 +5,72 @@ use crate::{Bounds, Cause, Ledger};
 use model::{Direction, Pace};
 
 /// What a connection begins with (RFC 6928), at most.
-const INITIAL_WINDOW: u64 = 14_600;
+const INITIAL_WINDOW: u32 = 14_600;
 
 /// How one direction of a connection was sent, next to its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Paced {
-    pub cause: Cause,
-    /// What its buffer holds.
-    pub kept_bytes: u64,
+    pace: Pace,
     /// The shortest round trip: a message that took less to leave waited for no acknowledgement.
     pub round_trip_ns: i64,
-    /// What slow start takes of each message, whatever the buffer.
-    begun_ns: i64,
 }
 
 impl Paced {
     /// `None` where nothing tells.
     #[must_use]
     pub fn of(pace: Pace, round_trip_ns: i64) -> Option<Paced> {
-        let (cause, kept_bytes) = match pace {
-            Pace::Unknown => return None,
-            Pace::Grows => (Cause::SlowStart, 0),
-            Pace::Kept(bytes) => (Cause::SendBuffer, u64::from(bytes)),
-        };
-        let rounds = (kept_bytes / INITIAL_WINDOW).max(1).ilog2();
-        Some(Paced {
-            cause,
-            kept_bytes,
+        let paced = Paced {
+            pace,
             round_trip_ns,
-            begun_ns: round_trip_ns.saturating_mul(i64::from(rounds)),
-        })
+        };
+        (pace != Pace::Unknown).then_some(paced)
+    }
+
+    /// Of a direction of which nobody knows whether its receiver's window had room.
+    #[must_use]
+    pub fn blind(round_trip_ns: i64) -> Paced {
+        Paced {
+            pace: Pace::Unknown,
+            round_trip_ns,
+        }
+    }
+
+    /// What it is for, where only one thing can be.
+    #[must_use]
+    pub fn cause(&self) -> Option<Cause> {
+        match self.pace {
+            Pace::Unknown => None,
+            Pace::Grows => Some(Cause::SlowStart),
+            Pace::Kept(_) => Some(Cause::SendBuffer),
+        }
+    }
+
+    /// What its sender's buffer holds.
+    #[must_use]
+    pub fn kept_bytes(&self) -> Option<u32> {
+        match self.pace {
+            Pace::Kept(bytes) => Some(bytes),
+            _ => None,
+        }
     }
 
     /// Charges its part of what a message took to leave; gives the rest.
     pub(crate) fn charge(self, d: Direction, ns: i64, ledger: &mut Ledger) -> i64 {
+        // What slow start takes of each message, whatever the buffer.
+        let rounds = (self.kept_bytes().unwrap_or(0) / INITIAL_WINDOW).max(1);
+        let begun_ns = (self.round_trip_ns).saturating_mul(i64::from(rounds.ilog2()));
         let own = match ns < self.round_trip_ns {
             true => 0,
-            false => (ns - self.begun_ns).max(0),
+            false => (ns - begun_ns).max(0),
         };
-        ledger.charge(self.cause, d, Bounds::exactly(own));
+        match self.cause() {
+            Some(cause) => ledger.charge(cause, d, Bounds::exactly(own)),
+            None => {
+                for cause in [Cause::Transfer, Cause::SmallWindow, Cause::SendBuffer] {
+                    ledger.charge(cause, d, Bounds::between(0, own));
+                }
+            }
+        }
         ns - own
     }
 }

@@ -172,7 +172,10 @@ fn paced() -> impl Strategy<Value = Option<Paced>> {
         Just(Pace::Grows),
         (1..1u32 << 24).prop_map(Pace::Kept)
     ];
-    (pace, 0..400 * MS).prop_map(|(pace, round_trip_ns)| Paced::of(pace, round_trip_ns))
+    (pace, 0..400 * MS, any::<bool>()).prop_map(|(pace, ns, is_blind)| match is_blind {
+        true => Some(Paced::blind(ns)),
+        false => Paced::of(pace, ns),
+    })
 }
 
 fn lost() -> impl Strategy<Value = Lost> {
@@ -324,7 +327,8 @@ proptest! {
         let ledger = of_both(&call, &facts);
         divides(&ledger)?;
         let all = ledger.lines().iter().fold(Bounds::exactly(0), |sum, l| sum.plus(l.ns));
-        match locked_ns == call.lock_ns {
+        let is_blind = facts.paced.iter().flatten().any(|paced| paced.cause().is_none());
+        match locked_ns == call.lock_ns && !is_blind {
             true => prop_assert_eq!(all, Bounds::exactly(call.response_ns)),
             // What may have been a lock's is the server's at most.
             false => prop_assert!(all.lo_ns <= call.response_ns && all.hi_ns >= Some(call.response_ns)),
@@ -356,6 +360,16 @@ fn what_a_buffer_keeps_back_is_its_senders_but_for_what_slow_start_takes() {
         charged(&grows, Cause::SlowStart),
         Some(Bounds::exactly(200 * MS))
     );
+    let mut facts = one_facts(Half::Away(Bounds::exactly(40 * MS)), Half::Here);
+    facts.paced = [Some(Paced::blind(40 * MS)), None];
+    let blind = of_one(&call, &facts);
+    for cause in [Cause::Transfer, Cause::SmallWindow, Cause::SendBuffer] {
+        assert_eq!(
+            charged(&blind, cause),
+            Some(Bounds::between(0, 200 * MS)),
+            "{cause:?}"
+        );
+    }
     // Nothing waits for an acknowledgement that takes less to leave than one takes to come.
     let short = One {
         request_passing_ns: 39 * MS,

@@ -41,7 +41,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// The shortest round trip of connections that such a cause is known of.
 pub(super) fn of<'a>(facts: &'a Facts<'_>, cause: Cause) -> impl Iterator<Item = &'a Paced> {
     let all = facts.captures.iter().flat_map(|c| c.paced.values());
-    (all.flatten().flatten()).filter(move |paced| paced.cause == cause)
+    (all.flatten().flatten()).filter(move |paced| paced.cause() == Some(cause))
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {

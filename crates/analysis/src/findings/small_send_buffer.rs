@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let worst = of(facts, Cause::SendBuffer).max_by_key(|paced| paced.round_trip_ns)?;
-    let (kept, trip) = (worst.kept_bytes, worst.round_trip_ns);
+    let (kept, trip) = (u64::from(worst.kept_bytes()?), worst.round_trip_ns);
     let who = sender(d);
     let slowest = facts.worst.network;
     Some(Finding {

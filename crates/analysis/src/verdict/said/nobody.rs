@@ -8,6 +8,7 @@ use crate::hosts::Hosts;
 use crate::results::{CaptureResult, Finding, Side};
 use crate::text::{Text, Value, text};
 use crate::verdict::{Blame, answering_ns, silent_ns};
+use ledger::Cause;
 use model::Reason;
 
 pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
@@ -207,6 +208,15 @@ fn unheard(facts: &Facts<'_>) -> Text {
             " Before {calls,} answer{calls||s} packets of the server went missing, as its identifications show, after waits of {ns} in all: an answer that is lost and sent again, and one that takes long, look the same from here.",
             calls = calls,
             ns = Value::Duration(ns),
+        );
+    }
+    // Only where windows are not known it is not told whether a buffer or they held bytes back.
+    let buffered = facts.account.sums.of(Cause::SendBuffer);
+    let unsure_ns = buffered.hi_ns.map_or(0, |hi| hi - buffered.lo_ns);
+    if unsure_ns >= facts.account.total_ns / ACCUSED_SHARE {
+        return text!(
+            " For up to {ns} in all bytes may have waited for a window whose size is not known, as the capture lacks the beginning of connections: begin it before them.",
+            ns = Value::Duration(unsure_ns),
         );
     }
     facts.most_unheard_ns().map_or_else(Text::default, |ns| text!(
