@@ -11,8 +11,10 @@
 //! # How sure
 //! Told next to the sender only: segments left just after acknowledgements, and
 //! what was in flight stayed within two segments for ten round trips in a row. A
-//! congestion window would have grown. What a larger window would take to grow that
-//! far is left out of the cost.
+//! congestion window would have grown; after a loss or a congestion mark it may not
+//! have, and nothing is said. Nor where the sender was silent for little of each
+//! round trip: a line may be full. What a larger window would take to grow that far
+//! is left out of the cost.
 //!
 //! # What to check next
 //! SO_SNDBUF set by the application (it switches autotuning off), tcp_wmem,

@@ -146,9 +146,10 @@ impl Held {
         }
     }
 
-    /// What was in flight when the last byte left.
-    pub(super) fn flight(&self) -> u64 {
-        self.flight
+    /// What was in flight when the last byte left, and when that was; of a sender that nobody answered with data since.
+    pub(super) fn unanswered_flight(&self) -> Option<(u64, Time)> {
+        let last = self.last_data.filter(|_| !self.peer_sent)?;
+        Some((self.flight, last.time))
     }
 
     pub(super) fn peer_sent(&mut self) {

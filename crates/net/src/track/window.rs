@@ -294,7 +294,7 @@ impl Window {
         let opened = self.opened.as_ref()?;
         let away_ns = self.away.as_ref().map_or(0, |away| away.ns);
         let within = RELEASED_WITHIN_NS + away_ns / RELEASED_SHARE;
-        let released = end > opened.edge && now - opened.at <= within;
+        let released = end > opened.edge && (0..=within).contains(&(now - opened.at));
         released.then_some(opened.full.since.time)
     }
 

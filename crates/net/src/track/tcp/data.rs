@@ -143,7 +143,8 @@ fn held_up<H: Handler>(
     }
     let recovering = stream.recovery.since();
     let size = Size::of(s, stream.mss, stream.largest);
-    let (flight, rebuilding) = (stream.held.flight(), stream.recovery.is_rebuilding());
+    let flight = stream.held.unanswered_flight();
+    let rebuilding = stream.recovery.is_rebuilding();
     let held = stream.held.sent(
         s,
         end,
@@ -155,14 +156,18 @@ fn held_up<H: Handler>(
     if let Some((kind, stretch)) = stream.held.take_ready() {
         out.episode(d, kind, stretch);
     }
-    if let Some(acknowledged) = stream.acknowledged
+    if s.tcp.flags.cwr() {
+        stream.paced.get_or_insert_default().void();
+    }
+    if let (Some(acknowledged), Some((flight, last))) = (stream.acknowledged, flight)
         && held.is_some_and(|held| held.by == HeldBy::Backlog)
         && (recovering, released, rebuilding) == (None, None, false)
         && stream.window.has_room(end, 2 * full_sized)
         && stream.is_unqueued()
     {
         let paced = stream.paced.get_or_insert_default();
-        paced.released(flight, acknowledged, full_sized);
+        let round_trip = stream.round_trip_ns;
+        paced.released(flight, acknowledged, full_sized, now - last, round_trip);
     }
     by_trouble(recovering.or(released)).or(held)
 }
@@ -248,7 +253,9 @@ fn old_data<H: Handler>(
     if let Some(stretch) = stream.recovery.resent(resent, sent, flight, full_sized) {
         out.episode(d, EpisodeKind::Recovery, stretch);
     }
-    stream.paced = None;
+    if !stream.goes_unasked {
+        stream.paced.get_or_insert_default().void();
+    }
     origin.held_since = by_trouble(stream.recovery.since());
     if acknowledged.is_some_and(|a| a >= sent) {
         let round_trip = stream.round_trip_ns;
