@@ -40,8 +40,6 @@ def loss_judged(case, rows, served, path_ms, **more):
 
 @kind("nfs-loss", "single frames are lost at random",
       mild=dict(share=0.004), harsh=dict(share=0.03), healthy=dict(share=0, delay_ms=0.2),
-      # Of calls that are alone on their way an answer that is lost leaves no hole in what the client receives.
-      answers=dict(share=0.1, direction="s2c", delay_ms=0.3, rate=40),
       draw=lambda d: dict(share=d.log_uniform(0.002, 0.05), delay_ms=d.log_uniform(0.2, 6), version=d.choice(VERSIONS), offload=d.random() < 0.5,
                           direction=d.choice(["both", "both", "s2c"]), rate=round(d.log_uniform(20, 150))))
 def loss(case, share, delay_ms=2, version="3", offload=True, direction="both", rate=150):
