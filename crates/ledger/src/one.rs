@@ -222,7 +222,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         Lost::Segments | Lost::Outage | Lost::Hidden => true,
     };
     let mut beyond = facts.to_client.bounds();
-    if is_lossy && !facts.to_client.is_here() {
+    // What TCP loses further on it sends again, past the capture.
+    let is_lost_before = call.lost == Lost::Perhaps && !call.is_datagram;
+    if is_lossy && !is_lost_before && !facts.to_client.is_here() {
         // What was sent again may have been lost again further on.
         beyond.hi_ns = None;
     }
