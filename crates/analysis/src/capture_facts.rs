@@ -404,7 +404,7 @@ impl CaptureFacts {
             self.paced.insert(c.id, paced);
         }
         let asked = &c.directions[Direction::ToServer.index()];
-        if c.handshake.scaling == [None, None]
+        if is_blind
             && asked.zero_windows > 0
             && self.unknown_windows.len() < limits::TROUBLED_CONNECTIONS
         {

@@ -38,7 +38,7 @@ pub(super) const ENTRY: Entry = Entry {
     check,
 };
 
-/// The shortest round trip of connections that such a cause is known of.
+/// How directions of connections were sent of which this is known to be the cause.
 pub(super) fn of<'a>(facts: &'a Facts<'_>, cause: Cause) -> impl Iterator<Item = &'a Paced> {
     let all = facts.captures.iter().flat_map(|c| c.paced.values());
     (all.flatten().flatten()).filter(move |paced| paced.cause() == Some(cause))

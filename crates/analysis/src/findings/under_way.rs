@@ -112,13 +112,12 @@ impl<'a> UnderWay<'a> {
         waits.window_bytes = worst.account.window_max_bytes.unwrap_or(0);
         waits.round_trips = worst.account.rtt;
         // From the capture to the receiver and back, and to the sender and back.
-        let [there, back] = &longest.first()?.connection.directions;
-        let trips = [there, back].map(|way| match way.account.rtt.count {
-            0 => 0,
-            _ => way.account.rtt.min_ns,
-        });
-        let beyond_ns = trips[d.reverse().index()];
-        waits.round_trip = ("round_trip_p50_ns", worst.account.rtt.p50_ns + beyond_ns);
+        let other = &longest.first()?.connection.directions[d.reverse().index()]
+            .account
+            .rtt;
+        let to_sender_ns = if other.count > 0 { other.min_ns } else { 0 };
+        let usual_ns = worst.account.rtt.p50_ns + to_sender_ns;
+        waits.round_trip = ("round_trip_p50_ns", usual_ns);
         waits.goodput_bps = worst.goodput_bps.unwrap_or(0);
         let ends = |l: &crate::streams::Longest<'_>| {
             [l.wait.first.packet, l.wait.last.packet].map(|packet| (l.capture, packet))

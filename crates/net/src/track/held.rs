@@ -386,19 +386,19 @@ impl Held {
             self.ready = Some(Box::new((kind, Stretch::of(since, s.mark, s.order))));
         }
         let backlog = self.backlog_at(now);
-        let held = |by| move |at| HeldSince { at, by };
+        let held = |by, at| Some(HeldSince { at, by });
         let held_since = if let Some(late) = late {
-            Some(late.since.time).map(held(HeldBy::Trouble))
+            held(HeldBy::Trouble, late.since.time)
         } else if !self.is_near() {
             None
         } else if let Some(r) = by_nagle {
-            Some(r.since).map(held(HeldBy::Trouble))
+            held(HeldBy::Trouble, r.since)
         } else {
             let behind = backlog.or_else(|| {
                 let released = rebuilding && self.advanced.is_some_and(follows);
                 self.last_data.map(|last| last.time).filter(|_| released)
             });
-            behind.map(held(HeldBy::Backlog))
+            behind.and_then(|at| held(HeldBy::Backlog, at))
         };
         self.backlog = backlog;
         if is_small {

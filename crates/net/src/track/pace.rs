@@ -52,16 +52,15 @@ impl Paced {
         if flight == 0 || acknowledged <= self.last {
             return;
         }
-        let same = full_sized * SAME_SEGMENTS;
         let bytes = (acknowledged - self.last).min(flight);
-        let rounds = bytes * 1_000 / flight;
-        let is_first = self.flight == 0;
         self.last = acknowledged;
-        if is_first || flight > self.flight + same || flight + same < self.flight {
-            // Between acknowledgements of much at once it may be lower than it was.
-            if is_first {
-                self.low = flight;
-            } else if flight >= self.low + self.low / 2 {
+        if self.flight == 0 {
+            (self.flight, self.since, self.low) = (flight, acknowledged, flight);
+            return;
+        }
+        if flight.abs_diff(self.flight) > full_sized * SAME_SEGMENTS {
+            // Between acknowledgements of much at once it may be lower than it was, and begins not anew.
+            if flight >= self.low + self.low / 2 {
                 (self.grown, self.low) = (self.grown + 1, flight);
             } else if flight < self.low {
                 (self.fallen, self.low) = (self.fallen + 1, flight);
@@ -69,7 +68,7 @@ impl Paced {
             (self.flight, self.since) = (flight, acknowledged);
             return;
         }
-        self.same += rounds;
+        self.same += bytes * 1_000 / flight;
         if silent_ns > 0 && silent_ns >= round_trip_ns / SILENCE_SHARE {
             let silent = silent_ns.min(round_trip_ns).saturating_mul(1_000) / round_trip_ns.max(1);
             self.silent += silent.unsigned_abs();

@@ -14,10 +14,10 @@ const WORTH_TELLING_NS: i64 = MILLISECOND;
 const RELEASED_WITHIN_NS: i64 = MILLISECOND;
 /// Of a sender that is away, also within this share of the way there and back.
 const RELEASED_SHARE: i64 = 8;
-/// The fastest answer that was seen took this much longer than the way, and this share of it; what passes a little later than
-/// taken here fills the window a little less.
+/// The fastest answer that was seen took so much longer than the way, and this share of it, at most.
 const ANSWERING_NS: i64 = MILLISECOND / 5;
 const ANSWERING_SHARE: i64 = 32;
+/// So the sender may be taken to have heard of this share of a window before it had.
 const FULL_SHARE: u64 = 16;
 /// So many advertisements on their way to a sender are kept: those of a window without scale, of any usual path. Of more the
 /// oldest count as arrived.
@@ -172,7 +172,7 @@ impl Window {
         }
     }
 
-    /// The sender can have heard at the earliest, as things stand here, at `now`.
+    /// The sender hears of it: what it sends then passes here at `now` at the earliest.
     fn heard(&mut self, told: &Advertised, now: Time, sent: u64, full_sized: u64) -> bool {
         let (raw, ack) = (u64::from(told.raw), told.ack);
         if raw == 0 {

@@ -165,7 +165,7 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
         );
     }
     text!(
-        "{what}: {first}, {other}{known}.{unheard}{cure}",
+        "{what}: {first}, {other}{known}.{untold}{cure}",
         what = match streams {
             true => text!(
                 "Of {total} in which bytes were under way no one side has most",
@@ -183,13 +183,13 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
             code = f.rule.code(),
             cost = Value::Duration(f.cost_ns.unwrap_or(0)),
         )),
-        unheard = unheard(facts),
+        untold = untold_waits(facts),
         cure = cure(facts),
     )
 }
 
-/// Why a wait is nobody's for which requests were sent again in vain, and nothing is known to be lost.
-fn unheard(facts: &Facts<'_>) -> Text {
+/// What the packets show and do not tell, where that is much: why a wait is nobody's.
+fn untold_waits(facts: &Facts<'_>) -> Text {
     // At the server it is known what came there.
     if let [only] = facts.captures
         && facts.server.is_none()
@@ -205,7 +205,7 @@ fn unheard(facts: &Facts<'_>) -> Text {
     let (calls, ns) = facts.behind_skips;
     if ns >= facts.account.total_ns / ACCUSED_SHARE {
         return text!(
-            " Before {calls,} answer{calls||s} packets of the server went missing, as its identifications show, after waits of {ns} in all: an answer that is lost and sent again, and one that takes long, look the same from here.",
+            " {calls,} answer{calls||s} came behind packets of the server that never did, as its identifications show, after {ns} in all: an answer that is lost and sent again, and one that takes long, look the same from here.",
             calls = calls,
             ns = Value::Duration(ns),
         );

@@ -52,8 +52,8 @@ fn behind_packets_that_never_came_nobody_is_accused() {
     assert_eq!(diagnosis["verdict"]["side"], "undetermined");
     let sentence = diagnosis["verdict"]["sentence"].to_string();
     assert!(
-        sentence.contains("Before 4 answers packets of the server went missing")
-            && sentence.contains("after waits of 920 ms in all"),
+        sentence.contains("4 answers came behind packets of the server that never did")
+            && sentence.contains("after 920 ms in all"),
         "{sentence}"
     );
 }
