@@ -7,6 +7,7 @@ use crate::half::number_of;
 use crate::hosts::Hosts;
 use crate::locks::Locks;
 use crate::losses::Losses;
+use crate::sent_again::SentAgain;
 use crate::stats::Distribution;
 use crate::streams::DIRECTIONS;
 use crate::text::{Text, Value, text};
@@ -129,6 +130,8 @@ pub struct CaptureFacts {
     pub paced: HashMap<ConnectionId, [Option<Paced>; 2], foldhash::fast::FixedState>,
     /// Segments that were lost and sent again.
     pub losses: Losses,
+    /// What of answers was lost behind the capture.
+    pub sent_again: SentAgain,
     /// Longest recoveries of all connections.
     pub longest: Vec<Trouble>,
     pub slowest: Worst,
@@ -338,6 +341,7 @@ impl CaptureFacts {
 
     pub fn episode(&mut self, e: &Episode) {
         self.losses.episode(e);
+        self.sent_again.episode(e);
         let held = e.resent.iter().filter(|r| r.original.is_some()).count();
         let trouble = Trouble {
             first: e.first.time,
@@ -395,10 +399,12 @@ impl CaptureFacts {
             self.lines.insert(c.id, Line::clone(line));
         }
         let is_blind = c.handshake.scaling == [None, None];
-        let paced = c.directions.each_ref().map(|d| {
+        let paced = DIRECTIONS.map(|d| {
+            let bps = c.lines[d.index()].as_ref().map(|line| line.bps);
+            let d = &c.directions[d.index()];
             let trip_ns = d.ack_rtt_min_ns?;
             let blind = is_blind && trip_ns >= ROUND_TRIP_NS;
-            Paced::of(d.pace, trip_ns).or(blind.then(|| Paced::blind(trip_ns)))
+            Paced::of(d.pace, trip_ns, bps).or(blind.then(|| Paced::blind(trip_ns)))
         });
         if paced != [None; 2] && self.paced.len() < limits::TROUBLED_CONNECTIONS {
             self.paced.insert(c.id, paced);

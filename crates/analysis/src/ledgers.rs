@@ -488,7 +488,8 @@ impl OneWhole<'_> {
     /// What clients waited at least: beyond what was seen the way between them and the capture and back.
     fn waited_ns(&self) -> i64 {
         let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
-        let beyond_ns = match self.further.is_empty() {
+        let are_alike = self.further.is_empty() && self.capture.sent_again.is_empty();
+        let beyond_ns = match are_alike {
             true => {
                 let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
                 beyond(self.halves).saturating_mul(calls)
@@ -496,12 +497,22 @@ impl OneWhole<'_> {
             false => {
                 let mut beyond_ns = 0i64;
                 self.kept.each(|call| {
-                    beyond_ns = beyond_ns.saturating_add(beyond(self.halves_of(call)))
+                    let halves = self.halves_of(call);
+                    let own_ns = beyond(halves).saturating_add(self.sent_again_ns(halves, call));
+                    beyond_ns = beyond_ns.saturating_add(own_ns);
                 });
                 beyond_ns
             }
         };
         self.kept.waited_ns().saturating_add(beyond_ns)
+    }
+
+    /// How much later than its end here a call's answer was sent again, lost on the way to the client.
+    fn sent_again_ns(&self, [_, to_client]: [Half; 2], call: &One) -> i64 {
+        match to_client.is_here() {
+            true => 0,
+            false => self.capture.sent_again.later_ns(call),
+        }
     }
 
     fn halves_of(&self, call: &One) -> [Half; 2] {
@@ -531,6 +542,7 @@ impl OneWhole<'_> {
             facts.queued = self.queued(call);
             facts.paced = DIRECTIONS.map(|d| self.capture.paced(call.connection, d));
             facts.unanswered_ns = self.capture.unanswered_ns(call);
+            facts.sent_again_ns = self.sent_again_ns([facts.to_server, facts.to_client], call);
             if let Some(streams) = self.streams {
                 let at = (0, call.connection);
                 facts.may_idle = DIRECTIONS.map(|d| streams.may_idle(at, d, call.request_bytes));

@@ -46,6 +46,7 @@ pub mod places;
 mod pressure;
 pub mod results;
 pub mod rounds;
+pub mod sent_again;
 pub mod sql;
 pub mod startup;
 pub mod stats;

@@ -245,7 +245,7 @@ impl Streams {
                 time[TimeClass::Unknown] += waits.idle_ns - waits.crossing_ns + unsure;
             }
             classes.set(d, [time, time]);
-            let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns));
+            let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns, None));
             classes.released_by[d.index()] = paced.and_then(|paced| paced.cause());
             let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
             divide_stream(d, &classes, spared, &mut ledger);

@@ -181,7 +181,8 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         for way in [d, back] {
             if let Some(paced) = facts.paced[way.index()] {
                 let own = call.sending_ns[way.index()].min(transfer);
-                transfer -= own - paced.charge(way, own, ledger);
+                let bytes = Some(call.bytes[way.index()]);
+                transfer -= own - paced.charge(way, bytes, own, ledger);
             }
         }
     }
@@ -218,7 +219,12 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         }
         None => Bounds::exactly(left),
     };
-    path(least, facts.spared, ledger);
+    path(
+        least,
+        Bounds::exactly(facts.least_path_ns),
+        facts.spared,
+        ledger,
+    );
 }
 
 /// A call of which the second capture was taken on the way: what lies behind it takes part in what would
@@ -235,7 +241,7 @@ fn beyond(call: &Both, way: Bounds, spared: Option<Share>, ledger: &mut Ledger) 
         let behind = Bounds::between(way.lo_ns.min(own), way.hi_ns.map_or(own, |hi| hi.min(own)));
         crossing = Bounds::exactly(-own).plus(crossing).plus(behind);
     }
-    path(crossing, spared, ledger);
+    path(crossing, Bounds::exactly(i64::MAX), spared, ledger);
 }
 
 /// How long so many bytes take to pass, a byte of eight bits.

@@ -182,6 +182,8 @@ pub struct OneFacts {
     pub paced: [Option<Paced>; 2],
     /// Of what it waited on in silence, how long its server is known not to have answered.
     pub unanswered_ns: i64,
+    /// How long after its end some of its answer was sent again that had been lost behind the capture.
+    pub sent_again_ns: i64,
 }
 
 impl OneFacts {
@@ -200,6 +202,7 @@ impl OneFacts {
             queued: Queued::default(),
             paced: [None; 2],
             unanswered_ns: 0,
+            sent_again_ns: 0,
         }
     }
 }
@@ -229,7 +232,12 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         beyond.hi_ns = None;
     }
     let silent = call.silent_ns.max(0);
-    ledger.clear(Bounds::exactly(call.waited_ns()).plus(beyond));
+    let again = Bounds {
+        lo_ns: facts.sent_again_ns,
+        // It may have been lost again.
+        hi_ns: (facts.sent_again_ns == 0).then_some(0),
+    };
+    ledger.clear(Bounds::exactly(call.waited_ns()).plus(beyond).plus(again));
     if call.lost == Lost::Hidden {
         ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
         return;
@@ -271,7 +279,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let mut passed = |ns, unsure, way: Direction, sender: Half, recovery_ns| {
         let paced = facts.paced[way.index()].filter(|_| sender.is_here() && !is_lossy);
         let ns = match paced.filter(|_| facts.classes.is_none()) {
-            Some(paced) => paced.charge(way, ns, ledger),
+            Some(paced) => {
+                let bytes = (way == d).then_some(call.request_bytes);
+                paced.charge(way, bytes, ns, ledger)
+            }
             None => ns,
         };
         // Most messages are one segment.
@@ -289,7 +300,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     passed(reply, reply_unsure, back, server, call.response_recovery_ns);
     waiting(call, wait, facts, ledger);
     silence(silent, facts, ledger);
-    path(beyond, facts.spared, ledger);
+    ledger.charge(Cause::Loss, back, again);
+    // What is not in this capture is taken for what trips take: nothing shows that they varied.
+    path(beyond, Bounds::exactly(i64::MAX), facts.spared, ledger);
     if call.may_be_held {
         ledger.doubt_sending();
     }
@@ -516,7 +529,11 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let queued = Bounds::between(least - work(least), most - work(most));
     ledger.charge(Cause::Queue, d, queued);
     let crossing = Bounds::between(half.lo_ns.min(own), hi_ns.map_or(own, |hi| hi.min(own)));
-    path(crossing, facts.spared, ledger);
+    let least = Bounds {
+        hi_ns: None,
+        ..half
+    };
+    path(crossing, least, facts.spared, ledger);
 }
 
 /// What it waited on with nothing heard any more: a host that answers is heard in its own capture. From elsewhere the answer
@@ -541,23 +558,25 @@ pub struct Share {
     pub is_sure: bool,
 }
 
-/// What the path takes, and what of it could have been spared.
-pub(crate) fn path(ns: Bounds, spared: Option<Share>, ledger: &mut Ledger) {
+/// What the path takes, and what of it could have been spared: who takes fewer trips spares their distance, which is what one
+/// takes at least. What it takes beyond that is the way's.
+pub(crate) fn path(ns: Bounds, least: Bounds, spared: Option<Share>, ledger: &mut Ledger) {
     let d = Direction::ToServer;
     let Some(spared) = spared else {
         return ledger.charge(Cause::Path, d, ns);
     };
-    let share = |ns: i64| {
+    let share = |ns: i64, least: Option<i64>| {
+        let ns = least.map_or(ns, |least| ns.min(least));
         let part = i128::from(ns) * i128::from(spared.trips) / i128::from(spared.of.max(1));
         part as i64
     };
     let mut part = Bounds {
-        lo_ns: share(ns.lo_ns),
-        hi_ns: ns.hi_ns.map(share),
+        lo_ns: share(ns.lo_ns, Some(least.lo_ns)),
+        hi_ns: ns.hi_ns.map(|ns| share(ns, least.hi_ns)),
     };
     let mut rest = Bounds {
-        lo_ns: ns.lo_ns - part.lo_ns,
-        hi_ns: ns.hi_ns.zip(part.hi_ns).map(|(all, part)| all - part),
+        lo_ns: ns.lo_ns - share(ns.lo_ns, least.hi_ns),
+        hi_ns: ns.hi_ns.map(|ns| ns - share(ns, Some(least.lo_ns))),
     };
     if !spared.is_sure {
         part.lo_ns = 0;

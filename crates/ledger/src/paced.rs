@@ -1,7 +1,7 @@
 //! What acknowledgements let go of a message, round trip after round trip: because its sender's congestion window begins small,
-//! or because its buffer holds no more.
+//! because its buffer holds no more, or because a line on the way is full.
 
-use crate::{Bounds, Cause, Ledger};
+use crate::{Bounds, Cause, Ledger, passing_ns};
 use model::{Direction, Pace};
 
 /// What a connection begins with (RFC 6928), at most.
@@ -13,17 +13,20 @@ pub struct Paced {
     pace: Pace,
     /// The shortest round trip: a message that took less to leave waited for no acknowledgement.
     pub round_trip_ns: i64,
+    /// Bits a second that pass the line behind which what was in flight waited, if it did.
+    pub line_bps: Option<i64>,
 }
 
 impl Paced {
     /// `None` where nothing tells.
     #[must_use]
-    pub fn of(pace: Pace, round_trip_ns: i64) -> Option<Paced> {
+    pub fn of(pace: Pace, round_trip_ns: i64, line_bps: Option<i64>) -> Option<Paced> {
         let paced = Paced {
             pace,
             round_trip_ns,
+            line_bps,
         };
-        (pace != Pace::Unknown).then_some(paced)
+        (pace != Pace::Unknown || line_bps.is_some()).then_some(paced)
     }
 
     /// Of a direction of which nobody knows whether its receiver's window had room.
@@ -32,10 +35,11 @@ impl Paced {
         Paced {
             pace: Pace::Unknown,
             round_trip_ns,
+            line_bps: None,
         }
     }
 
-    /// What it is for, where only one thing can be.
+    /// What it is for without a queue on the way, where only one thing can be.
     #[must_use]
     pub fn cause(&self) -> Option<Cause> {
         match self.pace {
@@ -54,8 +58,23 @@ impl Paced {
         }
     }
 
-    /// Charges its part of what a message took to leave; gives the rest.
-    pub(crate) fn charge(self, d: Direction, ns: i64, ledger: &mut Ledger) -> i64 {
+    /// Charges its part of what a message of so many bytes, if that is known, took to leave; gives the rest.
+    pub(crate) fn charge(self, d: Direction, bytes: Option<u64>, ns: i64, ledger: &mut Ledger) -> i64 {
+        let Some(bps) = self.line_bps else {
+            return self.charge_sender(d, ns, ledger);
+        };
+        let full = match bytes {
+            _ if ns < self.round_trip_ns => 0,
+            // What left twice as fast waits on the way, and not for that.
+            Some(bytes) if ns < passing_ns(bytes, bps) / 2 => 0,
+            Some(bytes) => passing_ns(bytes, bps).min(ns),
+            None => ns,
+        };
+        ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
+        ns - full
+    }
+
+    fn charge_sender(self, d: Direction, ns: i64, ledger: &mut Ledger) -> i64 {
         // What slow start takes of each message, whatever the buffer.
         let rounds = (self.kept_bytes().unwrap_or(0) / INITIAL_WINDOW).max(1);
         let begun_ns = (self.round_trip_ns).saturating_mul(i64::from(rounds.ilog2()));

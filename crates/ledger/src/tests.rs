@@ -78,6 +78,7 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         queued: Queued::default(),
         paced: [None; 2],
         unanswered_ns: 0,
+        sent_again_ns: 0,
     }
 }
 
@@ -172,9 +173,10 @@ fn paced() -> impl Strategy<Value = Option<Paced>> {
         Just(Pace::Grows),
         (1..1u32 << 24).prop_map(Pace::Kept)
     ];
-    (pace, 0..400 * MS, any::<bool>()).prop_map(|(pace, ns, is_blind)| match is_blind {
+    let line = proptest::option::of(1..1_000_000_000i64);
+    (pace, 0..400 * MS, line, any::<bool>()).prop_map(|(pace, ns, line, is_blind)| match is_blind {
         true => Some(Paced::blind(ns)),
-        false => Paced::of(pace, ns),
+        false => Paced::of(pace, ns, line),
     })
 }
 
@@ -327,7 +329,7 @@ proptest! {
         let ledger = of_both(&call, &facts);
         divides(&ledger)?;
         let all = ledger.lines().iter().fold(Bounds::exactly(0), |sum, l| sum.plus(l.ns));
-        let is_blind = facts.paced.iter().flatten().any(|paced| paced.cause().is_none());
+        let is_blind = facts.paced.iter().flatten().any(|p| p.cause().is_none() && p.line_bps.is_none());
         match locked_ns == call.lock_ns && !is_blind {
             true => prop_assert_eq!(all, Bounds::exactly(call.response_ns)),
             // What may have been a lock's is the server's at most.
@@ -337,7 +339,7 @@ proptest! {
 }
 
 #[test]
-fn what_a_buffer_keeps_back_is_its_senders_but_for_what_slow_start_takes() {
+fn what_acknowledgements_let_go_is_a_buffers_slow_starts_or_a_lines() {
     let call = One {
         request_passing_ns: 200 * MS,
         wait_ns: 40 * MS,
@@ -345,7 +347,7 @@ fn what_a_buffer_keeps_back_is_its_senders_but_for_what_slow_start_takes() {
     };
     let of = |pace, call: &One| {
         let mut facts = one_facts(Half::Away(Bounds::exactly(40 * MS)), Half::Here);
-        facts.paced = [Paced::of(pace, 40 * MS), None];
+        facts.paced = [Paced::of(pace, 40 * MS, None), None];
         of_one(call, &facts)
     };
     // 14,600 bytes at first, 29,200 then, 58,400 then: the same with any buffer.
@@ -360,6 +362,19 @@ fn what_a_buffer_keeps_back_is_its_senders_but_for_what_slow_start_takes() {
         charged(&grows, Cause::SlowStart),
         Some(Bounds::exactly(200 * MS))
     );
+    // A line of 8 Mbit/s takes 100 ms for 100 kB, and none of what left twice as fast.
+    let full = |bytes| {
+        let call = One {
+            request_bytes: bytes,
+            ..call.clone()
+        };
+        let mut facts = one_facts(Half::Away(Bounds::exactly(40 * MS)), Half::Here);
+        facts.paced = [Paced::of(Pace::Unknown, 40 * MS, Some(8_000_000)), None];
+        charged(&of_one(&call, &facts), Cause::Bandwidth)
+    };
+    assert_eq!(full(100_000), Some(Bounds::exactly(100 * MS)));
+    assert_eq!(full(300_000), Some(Bounds::exactly(200 * MS)));
+    assert_eq!(full(500_000), None);
     let mut facts = one_facts(Half::Away(Bounds::exactly(40 * MS)), Half::Here);
     facts.paced = [Some(Paced::blind(40 * MS)), None];
     let blind = of_one(&call, &facts);

@@ -184,6 +184,9 @@ pub const CHARTED: usize = 1_000;
 /// Groups of one table. `groups-full`.
 pub const GROUPS: usize = 200_000;
 
+/// Segments of answers that were lost behind a capture and sent again, of which it is remembered when.
+pub const SENT_AGAIN: usize = 100_000;
+
 /// Connections with troubles that are remembered before old ones are looked for and forgotten.
 pub const TROUBLED_CONNECTIONS: usize = 10_000;
 

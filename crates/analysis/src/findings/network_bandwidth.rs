@@ -11,10 +11,11 @@
 //! needs a capture at the sender. Of calls seen there it counts where all that was
 //! in flight passed at one rate, how much ever that was: the rate of a link. A
 //! request is charged with how much later its own bytes were acknowledged than the
-//! soonest. Of calls seen in both captures it counts how long a message took to
-//! leave and to arrive: where most arrive twice as slowly as they left, all at one
-//! rate, that is the rate of a link. It is charged with the bytes' time on it and,
-//! if it was busy half of the time, with the queue before it.
+//! soonest, a message longer than a round trip with what it took to leave. Of
+//! calls seen in both captures it counts how long a message took to leave and to
+//! arrive: where most arrive twice as slowly as they left, all at one rate, that
+//! is the rate of a link. It is charged with the bytes' time on it and, if it was
+//! busy half of the time, with the queue before it.
 //!
 //! # What to check next
 //! The utilization of every link on the way at that time; rate limits and policers
@@ -50,10 +51,9 @@ pub(super) const SHOWS: &str =
 const REMEDY: &str = "find the link that is full at that time, or the limit set on it (policer, virtual machine, cloud), and who shares it";
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    match (facts.kind, facts.matched) {
-        (Kind::Turns, _) => of_streams(facts),
-        (Kind::Calls, Some(_)) => of_calls(facts),
-        (Kind::Calls, None) => of_line(facts),
+    match facts.kind {
+        Kind::Turns => of_streams(facts),
+        Kind::Calls => of_calls(facts),
     }
 }
 
@@ -85,19 +85,38 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// What acknowledgements say of calls in a capture at their client.
-fn of_line(facts: &Facts<'_>) -> Option<Finding> {
-    let cost = facts.under_way(Direction::ToServer, CLASS);
+/// What the messages of matched calls say, and what acknowledgements say at their senders.
+fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
+    let of = |d: Direction| facts.under_way(d, CLASS);
+    let cost = DIRECTIONS.into_iter().map(of).sum();
     if !facts.holds_up(cost) {
         return None;
     }
-    let lines = &facts.captures[0].lines;
-    let rate = lines.values().map(|line| line.bps).max()?;
-    let least_ns = lines.values().map(|line| line.least_ns).min()?;
-    let slowest = facts.worst.network;
+    let worst = DIRECTIONS.into_iter().max_by_key(|d| of(*d))?;
+    let own = match facts.links.iter().find(|link| link.direction == worst) {
+        Some(link) => of_messages(facts, link),
+        None => of_line(facts, worst),
+    };
     Some(Finding {
         title: "A link on the way is full".into(),
         cost_ns: Some(cost),
+        remedy: vec![REMEDY.into()],
+        ..own?
+    })
+}
+
+fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
+    let paced = facts.at_sender(d).paced.values();
+    let lines = paced.filter_map(|paced| paced[d.index()]);
+    let (rate, least_ns) = lines
+        .filter_map(|paced| Some((paced.line_bps?, paced.round_trip_ns)))
+        .reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))?;
+    let slowest = facts.worst.network;
+    let waiting = match d {
+        Direction::ToServer => "requests",
+        Direction::ToClient => "responses",
+    };
+    Some(Finding {
         confidence: 0.85,
         first: slowest.first,
         last: slowest.last,
@@ -108,32 +127,24 @@ fn of_line(facts: &Facts<'_>) -> Option<Finding> {
             "request and reply of calls that waited longest",
         ),
         why: text!(
-            "Whatever the client has in flight is acknowledged at {rate}: the rate of a link, before which requests wait for those before them.",
+            "Whatever the {from} has in flight is acknowledged at {rate}: the rate of a link, before which {waiting} wait for what was sent before.",
+            from = sender(d),
             rate = Value::Rate(rate),
+            waiting = waiting,
         ),
-        remedy: vec![REMEDY.into()],
         ..Rule::NetworkBandwidth.finding()
     })
 }
 
-/// What the messages of matched calls say.
-fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
-    let of = |link: &Link| facts.under_way(link.direction, CLASS);
-    let cost = facts.links.iter().map(of).sum();
-    let worst: &Link = facts.links.iter().max_by_key(|link| of(link))?;
-    if !facts.holds_up(cost) {
-        return None;
-    }
-    let slowest = facts.matched?.narrowest[worst.direction.index()].slowest();
-    let busy = worst.busy_ns.saturating_mul(100) / worst.elapsed_ns.max(1);
+fn of_messages(facts: &Facts<'_>, link: &Link) -> Option<Finding> {
+    let slowest = facts.matched?.narrowest[link.direction.index()].slowest();
+    let busy = link.busy_ns.saturating_mul(100) / link.elapsed_ns.max(1);
     Some(Finding {
-        title: "A link on the way is full".into(),
-        cost_ns: Some(cost),
         first: slowest.first,
         last: slowest.last,
         facts: numbers([
-            ("link_bps", worst.rate_bps),
-            ("link_busy_ns", worst.busy_ns),
+            ("link_bps", link.rate_bps),
+            ("link_busy_ns", link.busy_ns),
         ]),
         evidence: evidence::of_calls(
             facts,
@@ -142,12 +153,11 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
         ),
         why: text!(
             "What the {from} sends at once reaches the {to} at {rate}, message after message: the rate of a link, which the connections kept busy {busy} of the time.",
-            from = sender(worst.direction),
-            to = receiver(worst.direction),
-            rate = Value::Rate(worst.rate_bps),
+            from = sender(link.direction),
+            to = receiver(link.direction),
+            rate = Value::Rate(link.rate_bps),
             busy = Value::Percent(busy),
         ),
-        remedy: vec![REMEDY.into()],
         ..Rule::NetworkBandwidth.finding()
     })
 }
@@ -156,7 +166,8 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
 mod tests {
     use super::super::testing::{TOTAL_NS, found};
     use super::*;
-    use model::Direction;
+    use ledger::Paced;
+    use model::{ConnectionId, Direction, Pace};
 
     fn full(cost_ns: i64) -> Option<Finding> {
         found(Rule::NetworkBandwidth, |f| {
@@ -177,6 +188,21 @@ mod tests {
         let why = f.why.to_string();
         assert!(
             why.contains("reaches the client at 10.0 Mbit/s") && why.contains("50 %"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_line_that_paces_its_sender_is_full() {
+        let f = found(Rule::NetworkBandwidth, |f| {
+            let paced = Paced::of(Pace::Unknown, 2_000_000, Some(50_000_000));
+            f.captures[1].paced.insert(ConnectionId(1), [None, paced]);
+            f.account.under_way[Direction::ToClient.index()][CLASS] = TOTAL_NS / 2;
+        });
+        let why = f.unwrap().why.to_string();
+        assert!(
+            why.contains("Whatever the server has in flight is acknowledged at 50.0 Mbit/s")
+                && why.contains("before which responses wait"),
             "{why}"
         );
     }

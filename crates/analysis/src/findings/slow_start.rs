@@ -85,7 +85,7 @@ mod tests {
     fn begins(cost_ns: i64) -> Option<Finding> {
         found(Rule::SlowStart, |f| {
             f.account.slow_start_ns = cost_ns;
-            let paced = Paced::of(Pace::Grows, 40_000_000);
+            let paced = Paced::of(Pace::Grows, 40_000_000, None);
             f.captures[0].paced.insert(ConnectionId(1), [paced, None]);
         })
     }

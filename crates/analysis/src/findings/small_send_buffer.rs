@@ -97,7 +97,7 @@ mod tests {
     fn buffer(cost_ns: [i64; 2]) -> Option<Finding> {
         found(Rule::SmallSendBuffer, |f| {
             f.account.send_buffer_ns = cost_ns;
-            let paced = Paced::of(Pace::Kept(16_384), 20_000_000);
+            let paced = Paced::of(Pace::Kept(16_384), 20_000_000, None);
             f.captures[1].paced.insert(ConnectionId(1), [None, paced]);
         })
     }

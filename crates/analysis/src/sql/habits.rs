@@ -5,6 +5,7 @@
 
 use super::result::{SqlResult, StatementResult};
 use crate::half::work_of_op;
+use crate::rounds::ROUND_BYTES;
 use ledger::{Cause, Share};
 use model::sql::op;
 
@@ -95,14 +96,16 @@ impl<'a> Habit<'a> {
             let needed = s.calls.div_ceil(BATCH);
             return each.then(|| Habit::new(s, Pattern::CommitEach, s.calls, needed));
         }
-        let little = s.rows <= s.executions + s.executions / 2;
+        // Who has many rows changed by one request, or sends as much as a round trip carries, asks for much at a time.
+        let little = s.rows.max(s.affected) <= s.executions + s.executions / 2;
         // Who waits longer than that between two of them asks by the clock, not in a loop.
         let pause_ns = s.think_ns / i64::try_from(s.thinks.max(1)).unwrap_or(i64::MAX);
         let at_once = pause_ns <= s.times.mean_ns.max(LOOP_PAUSE_NS);
         let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8 && at_once;
         let again = s.statement.is_some() && s.executions >= MANY && little && loops;
-        let needed = s.executions.div_ceil(BATCH);
-        again.then(|| Habit::new(s, Pattern::OneByOne, s.executions, needed))
+        let bytes = s.request_bytes.saturating_add(s.response_bytes);
+        let needed = s.executions.div_ceil(BATCH).max(bytes.div_ceil(ROUND_BYTES));
+        (again && needed < s.executions).then(|| Habit::new(s, Pattern::OneByOne, s.executions, needed))
     }
 }
 
@@ -165,7 +168,8 @@ impl Habit<'_> {
 mod tests {
     use super::*;
     use crate::stats::Summary;
-    use model::Protocol;
+    use model::{Found, Protocol, Statement};
+    use std::sync::Arc;
 
     fn line(calls: u64, fetches: u64, rows: u64) -> StatementResult {
         StatementResult {
@@ -221,6 +225,26 @@ mod tests {
         small.full_fetches = 100;
         small.rows_asked = 1_000;
         assert!(Habit::of(&small, 0, 1).is_none());
+    }
+
+    #[test]
+    fn a_loop_is_of_executions_that_are_little() {
+        let of = |executions, affected, bytes| {
+            let mut line = line(executions, 0, 0);
+            line.statement = Some(Arc::new(Statement {
+                id: 1,
+                normal: "insert".into(),
+                text: "insert".into(),
+                truncated: false,
+                found: Found::Structured,
+            }));
+            (line.thinks, line.affected, line.request_bytes) = (executions, affected, bytes);
+            Habit::of(&line, 0, 1).map(|h| (h.pattern, h.needed))
+        };
+        assert_eq!(of(200, 200, 20_000), Some((Pattern::OneByOne, 2)));
+        assert_eq!(of(200, 200, 200_000), Some((Pattern::OneByOne, 14)));
+        assert_eq!(of(200, 40_000, 20_000), None, "an array each");
+        assert_eq!(of(200, 200, 4_000_000), None, "a round trip is full");
     }
 
     #[test]
