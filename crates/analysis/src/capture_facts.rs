@@ -16,7 +16,7 @@ use crate::waits::PerKind;
 use crate::ways::Ways;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
-use ledger::{One, Paced};
+use ledger::{FullLine, One, Paced};
 use model::limits;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
@@ -384,6 +384,7 @@ impl CaptureFacts {
         self.hosts.add(c.client.address);
         self.hosts.add(c.server.address);
         self.think.closed(c.id);
+        self.sent_again.closed(c);
         let [_, answered] = &c.directions;
         let server = number_of(c.server);
         if answered.packets > 0
@@ -394,17 +395,21 @@ impl CaptureFacts {
         }
         let [line, _] = &c.lines;
         if let Some(line) = line
+            && line.bps.is_some()
             && self.lines.len() < limits::TROUBLED_CONNECTIONS
         {
             self.lines.insert(c.id, Line::clone(line));
         }
         let is_blind = c.handshake.scaling == [None, None];
         let paced = DIRECTIONS.map(|d| {
-            let bps = c.lines[d.index()].as_ref().map(|line| line.bps);
+            let line = c.lines[d.index()].as_ref().map(|line| match line.bps {
+                Some(bps) => FullLine::Alone(bps),
+                None => FullLine::Shared,
+            });
             let d = &c.directions[d.index()];
             let trip_ns = d.ack_rtt_min_ns?;
             let blind = is_blind && trip_ns >= ROUND_TRIP_NS;
-            Paced::of(d.pace, trip_ns, bps).or(blind.then(|| Paced::blind(trip_ns)))
+            Paced::of(d.pace, trip_ns, line).or(blind.then(|| Paced::blind(trip_ns)))
         });
         if paced != [None; 2] && self.paced.len() < limits::TROUBLED_CONNECTIONS {
             self.paced.insert(c.id, paced);

@@ -2,7 +2,7 @@
 //! all of its answer, at least.
 
 use ledger::One;
-use model::{ConnectionId, Direction, Episode, EpisodeKind, Time, limits};
+use model::{ConnectionId, ConnectionSummary, Direction, Episode, EpisodeKind, Time, limits};
 use std::collections::HashMap;
 
 /// A segment of an answer.
@@ -10,6 +10,8 @@ use std::collections::HashMap;
 struct Segment {
     sent: Time,
     again: Time,
+    /// When all that was sent by then had been acknowledged, or its connection was over.
+    until: Time,
 }
 
 /// Of one capture, by connection, in the order in which they were sent first.
@@ -31,6 +33,7 @@ impl SentAgain {
             Some(Segment {
                 sent: r.original?.time,
                 again: r.again.time,
+                until: e.last.time,
             })
         });
         for segment in segments {
@@ -42,6 +45,17 @@ impl SentAgain {
                 .entry(e.connection)
                 .or_default()
                 .push(segment);
+        }
+    }
+
+    /// What its client never acknowledged may have found nobody who waits for it.
+    pub fn closed(&mut self, c: &ConnectionSummary) {
+        let [_, answers] = &c.directions;
+        if answers.unacknowledged_bytes == 0 {
+            return;
+        }
+        if let Some(segments) = self.connections.get_mut(&c.id) {
+            segments.retain(|s| s.until < c.last.time);
         }
     }
 
@@ -67,6 +81,7 @@ impl SentAgain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::testing::summary;
     use model::{Endpoint, Mark, PacketRef, Resent};
 
     fn mark(ns: i64) -> Mark {
@@ -125,6 +140,26 @@ mod tests {
         assert_eq!(later_ns(&[sent_again(160, 370)]), 210, "its last byte");
         let twice = [sent_again(155, 370), sent_again(155, 770)];
         assert_eq!(later_ns(&twice), 610);
+    }
+
+    #[test]
+    fn what_nobody_acknowledged_waits_for_nobody() {
+        let mut all = SentAgain::default();
+        all.episode(&sent_again(155, 370));
+        let call = One {
+            connection: 7,
+            at_ns: 100,
+            wait_ns: 50,
+            response_passing_ns: 10,
+            ..One::default()
+        };
+        let mut closed = summary(0);
+        (closed.id, closed.last) = (ConnectionId(7), mark(371));
+        all.closed(&closed);
+        assert_eq!(all.later_ns(&call), 210);
+        closed.directions[1].unacknowledged_bytes = 59;
+        all.closed(&closed);
+        assert_eq!(all.later_ns(&call), 0);
     }
 
     #[test]

@@ -177,9 +177,11 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let of_transfer = waited.min(transfer);
     transfer -= of_transfer;
     left -= waited - of_transfer;
-    if call.lost == Lost::Nothing && facts.classes.is_none() && facts.links.is_empty() {
+    if facts.classes.is_none() && facts.links.is_empty() {
         for way in [d, back] {
-            if let Some(paced) = facts.paced[way.index()] {
+            // After a loss, a small congestion window is the loss's.
+            let tells = |paced: &Paced| call.lost == Lost::Nothing || paced.line.is_some();
+            if let Some(paced) = facts.paced[way.index()].filter(tells) {
                 let own = call.sending_ns[way.index()].min(transfer);
                 let bytes = Some(call.bytes[way.index()]);
                 transfer -= own - paced.charge(way, bytes, own, ledger);

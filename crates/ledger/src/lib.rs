@@ -29,7 +29,7 @@ pub use classes::{Classes, divide_stream};
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};
 pub use one::{Half, Lost, One, OneFacts, Queued, Share, divide_one};
-pub use paced::Paced;
+pub use paced::{FullLine, Paced};
 pub use sums::{Sum, Sums};
 
 use model::Direction;

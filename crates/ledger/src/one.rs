@@ -277,8 +277,23 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
     request -= full;
     let mut passed = |ns, unsure, way: Direction, sender: Half, recovery_ns| {
-        let paced = facts.paced[way.index()].filter(|_| sender.is_here() && !is_lossy);
-        let ns = match paced.filter(|_| facts.classes.is_none()) {
+        let own = facts.classes.is_none() && sender.is_here();
+        let paced = facts.paced[way.index()].filter(|_| own);
+        if let Some(paced) = paced
+            && is_lossy
+            && paced.line.is_some()
+        {
+            // It was full whether or not something was lost.
+            let lost = call.held.passing.of(way)[EpisodeKind::Recovery].min(ns);
+            ledger.charge(
+                Cause::Bandwidth,
+                way,
+                Bounds::between(0, ns - lost + unsure),
+            );
+            ledger.charge(call.lost.passing(), way, Bounds::between(lost, ns + unsure));
+            return;
+        }
+        let ns = match paced.filter(|_| !is_lossy) {
             Some(paced) => {
                 let bytes = (way == d).then_some(call.request_bytes);
                 paced.charge(way, bytes, ns, ledger)

@@ -13,20 +13,29 @@ pub struct Paced {
     pace: Pace,
     /// The shortest round trip: a message that took less to leave waited for no acknowledgement.
     pub round_trip_ns: i64,
-    /// Bits a second that pass the line behind which what was in flight waited, if it did.
-    pub line_bps: Option<i64>,
+    /// The line behind which what was in flight waited, if it did.
+    pub line: Option<FullLine>,
+}
+
+/// A line that is full for those who send.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FullLine {
+    /// So many bits pass it a second, again and again.
+    Alone(i64),
+    /// What others leave of it.
+    Shared,
 }
 
 impl Paced {
     /// `None` where nothing tells.
     #[must_use]
-    pub fn of(pace: Pace, round_trip_ns: i64, line_bps: Option<i64>) -> Option<Paced> {
+    pub fn of(pace: Pace, round_trip_ns: i64, line: Option<FullLine>) -> Option<Paced> {
         let paced = Paced {
             pace,
             round_trip_ns,
-            line_bps,
+            line,
         };
-        (pace != Pace::Unknown || line_bps.is_some()).then_some(paced)
+        (pace != Pace::Unknown || line.is_some()).then_some(paced)
     }
 
     /// Of a direction of which nobody knows whether its receiver's window had room.
@@ -35,7 +44,7 @@ impl Paced {
         Paced {
             pace: Pace::Unknown,
             round_trip_ns,
-            line_bps: None,
+            line: None,
         }
     }
 
@@ -59,16 +68,20 @@ impl Paced {
     }
 
     /// Charges its part of what a message of so many bytes, if that is known, took to leave; gives the rest.
-    pub(crate) fn charge(self, d: Direction, bytes: Option<u64>, ns: i64, ledger: &mut Ledger) -> i64 {
-        let Some(bps) = self.line_bps else {
-            return self.charge_sender(d, ns, ledger);
-        };
-        let full = match bytes {
+    pub(crate) fn charge(
+        self,
+        d: Direction,
+        bytes: Option<u64>,
+        ns: i64,
+        ledger: &mut Ledger,
+    ) -> i64 {
+        let full = match (self.line, bytes) {
+            (None, _) => return self.charge_sender(d, ns, ledger),
             _ if ns < self.round_trip_ns => 0,
             // What left twice as fast waits on the way, and not for that.
-            Some(bytes) if ns < passing_ns(bytes, bps) / 2 => 0,
-            Some(bytes) => passing_ns(bytes, bps).min(ns),
-            None => ns,
+            (Some(FullLine::Alone(bps)), Some(bytes)) if ns < passing_ns(bytes, bps) / 2 => 0,
+            (Some(FullLine::Alone(bps)), Some(bytes)) => passing_ns(bytes, bps).min(ns),
+            (Some(_), _) => ns,
         };
         ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
         ns - full

@@ -173,7 +173,8 @@ fn paced() -> impl Strategy<Value = Option<Paced>> {
         Just(Pace::Grows),
         (1..1u32 << 24).prop_map(Pace::Kept)
     ];
-    let line = proptest::option::of(1..1_000_000_000i64);
+    let alone = (1..1_000_000_000i64).prop_map(FullLine::Alone);
+    let line = proptest::option::of(prop_oneof![Just(FullLine::Shared), alone]);
     (pace, 0..400 * MS, line, any::<bool>()).prop_map(|(pace, ns, line, is_blind)| match is_blind {
         true => Some(Paced::blind(ns)),
         false => Paced::of(pace, ns, line),
@@ -329,7 +330,7 @@ proptest! {
         let ledger = of_both(&call, &facts);
         divides(&ledger)?;
         let all = ledger.lines().iter().fold(Bounds::exactly(0), |sum, l| sum.plus(l.ns));
-        let is_blind = facts.paced.iter().flatten().any(|p| p.cause().is_none() && p.line_bps.is_none());
+        let is_blind = facts.paced.iter().flatten().any(|p| p.cause().is_none() && p.line.is_none());
         match locked_ns == call.lock_ns && !is_blind {
             true => prop_assert_eq!(all, Bounds::exactly(call.response_ns)),
             // What may have been a lock's is the server's at most.
@@ -369,7 +370,10 @@ fn what_acknowledgements_let_go_is_a_buffers_slow_starts_or_a_lines() {
             ..call.clone()
         };
         let mut facts = one_facts(Half::Away(Bounds::exactly(40 * MS)), Half::Here);
-        facts.paced = [Paced::of(Pace::Unknown, 40 * MS, Some(8_000_000)), None];
+        facts.paced = [
+            Paced::of(Pace::Unknown, 40 * MS, Some(FullLine::Alone(8_000_000))),
+            None,
+        ];
         charged(&of_one(&call, &facts), Cause::Bandwidth)
     };
     assert_eq!(full(100_000), Some(Bounds::exactly(100 * MS)));

@@ -32,6 +32,7 @@ use crate::narrowest::Link;
 use crate::results::{Finding, Side};
 use crate::streams::{DIRECTIONS, receiver, sender};
 use crate::text::{Value, text};
+use ledger::FullLine;
 use model::{Direction, TimeClass};
 
 pub(super) const ENTRY: Entry = Entry {
@@ -107,31 +108,54 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
 
 fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
     let paced = facts.at_sender(d).paced.values();
-    let lines = paced.filter_map(|paced| paced[d.index()]);
-    let (rate, least_ns) = lines
-        .filter_map(|paced| Some((paced.line_bps?, paced.round_trip_ns)))
-        .reduce(|a, b| (a.0.max(b.0), a.1.min(b.1)))?;
-    let slowest = facts.worst.network;
+    let lines = paced.filter_map(|paced| {
+        let paced = paced[d.index()]?;
+        Some((paced.line?, paced.round_trip_ns))
+    });
+    // The widest alone, before those that are shared.
+    let (line, least_ns) = lines.reduce(|a, b| match (a.0, b.0) {
+        (FullLine::Alone(one), FullLine::Alone(other)) => {
+            (FullLine::Alone(one.max(other)), a.1.min(b.1))
+        }
+        (FullLine::Shared, line) | (line, FullLine::Shared) => (line, a.1.min(b.1)),
+    })?;
     let waiting = match d {
         Direction::ToServer => "requests",
         Direction::ToClient => "responses",
     };
+    let least = ("round_trip_min_ns", least_ns);
+    let (known, why) = match line {
+        FullLine::Alone(rate) => (
+            numbers([("link_bps", rate), least]),
+            text!(
+                "Whatever the {from} has in flight is acknowledged at {rate}: the rate of a link, before which {waiting} wait for what was sent before.",
+                from = sender(d),
+                rate = Value::Rate(rate),
+                waiting = waiting,
+            ),
+        ),
+        FullLine::Shared => (
+            numbers([least]),
+            text!(
+                "The {from} sends as acknowledgements come, with room in the window, and round trips are longer than the {least} that the path needs: {waiting} wait in a queue before a link on the way, which others share.",
+                from = sender(d),
+                waiting = waiting,
+                least = Value::Duration(least_ns),
+            ),
+        ),
+    };
+    let slowest = facts.worst.network;
     Some(Finding {
         confidence: 0.85,
         first: slowest.first,
         last: slowest.last,
-        facts: numbers([("link_bps", rate), ("round_trip_min_ns", least_ns)]),
+        facts: known,
         evidence: evidence::of_calls(
             facts,
             slowest,
             "request and reply of calls that waited longest",
         ),
-        why: text!(
-            "Whatever the {from} has in flight is acknowledged at {rate}: the rate of a link, before which {waiting} wait for what was sent before.",
-            from = sender(d),
-            rate = Value::Rate(rate),
-            waiting = waiting,
-        ),
+        why,
         ..Rule::NetworkBandwidth.finding()
     })
 }
@@ -142,10 +166,7 @@ fn of_messages(facts: &Facts<'_>, link: &Link) -> Option<Finding> {
     Some(Finding {
         first: slowest.first,
         last: slowest.last,
-        facts: numbers([
-            ("link_bps", link.rate_bps),
-            ("link_busy_ns", link.busy_ns),
-        ]),
+        facts: numbers([("link_bps", link.rate_bps), ("link_busy_ns", link.busy_ns)]),
         evidence: evidence::of_calls(
             facts,
             slowest,
@@ -195,7 +216,7 @@ mod tests {
     #[test]
     fn a_line_that_paces_its_sender_is_full() {
         let f = found(Rule::NetworkBandwidth, |f| {
-            let paced = Paced::of(Pace::Unknown, 2_000_000, Some(50_000_000));
+            let paced = Paced::of(Pace::Unknown, 2_000_000, Some(FullLine::Alone(50_000_000)));
             f.captures[1].paced.insert(ConnectionId(1), [None, paced]);
             f.account.under_way[Direction::ToClient.index()][CLASS] = TOTAL_NS / 2;
         });
@@ -203,6 +224,20 @@ mod tests {
         assert!(
             why.contains("Whatever the server has in flight is acknowledged at 50.0 Mbit/s")
                 && why.contains("before which responses wait"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn a_line_that_others_share_has_no_rate() {
+        let f = found(Rule::NetworkBandwidth, |f| {
+            let paced = Paced::of(Pace::Unknown, 2_000_000, Some(FullLine::Shared));
+            f.captures[0].paced.insert(ConnectionId(1), [paced, None]);
+            f.account.under_way[Direction::ToServer.index()][CLASS] = TOTAL_NS / 2;
+        });
+        let why = f.unwrap().why.to_string();
+        assert!(
+            why.contains("requests wait in a queue before a link on the way"),
             "{why}"
         );
     }

@@ -292,7 +292,7 @@ pub(super) fn end(host: u8, port: u16) -> Endpoint {
 }
 
 /// A TCP connection of two ends, of which so many packets each way were sent again.
-pub(super) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
+pub(crate) fn summary(retransmitted_packets: u64) -> ConnectionSummary {
     let directions = DirectionSummary {
         packets: 10,
         retransmitted_packets,

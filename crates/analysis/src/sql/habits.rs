@@ -104,8 +104,12 @@ impl<'a> Habit<'a> {
         let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8 && at_once;
         let again = s.statement.is_some() && s.executions >= MANY && little && loops;
         let bytes = s.request_bytes.saturating_add(s.response_bytes);
-        let needed = s.executions.div_ceil(BATCH).max(bytes.div_ceil(ROUND_BYTES));
-        (again && needed < s.executions).then(|| Habit::new(s, Pattern::OneByOne, s.executions, needed))
+        let needed = s
+            .executions
+            .div_ceil(BATCH)
+            .max(bytes.div_ceil(ROUND_BYTES));
+        (again && needed < s.executions)
+            .then(|| Habit::new(s, Pattern::OneByOne, s.executions, needed))
     }
 }
 

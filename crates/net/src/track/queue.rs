@@ -16,6 +16,9 @@ const SAMPLES: u64 = 20;
 /// The fastest and the slowest tenth of a line's samples lie no further apart than a quarter.
 const STEADY_PERCENT: i64 = 125;
 
+/// Before a line that others share as well there is no such rate; but so many of a hundred round trips have the queue in them.
+const SHARED_PERCENT: u64 = 75;
+
 /// A round trip so many times the shortest, and so much above it, has a queue in it.
 const QUEUED_TIMES: i64 = 2;
 const QUEUED_NS: i64 = 2 * MILLISECOND;
@@ -25,6 +28,8 @@ pub(super) struct Queue {
     line: Line,
     /// Bits per second.
     rates: Distribution,
+    /// Round trips, with the queue in them or without.
+    trips: u64,
 }
 
 impl Queue {
@@ -35,6 +40,7 @@ impl Queue {
             0 => ns,
             least => least.min(ns),
         };
+        self.trips += 1;
         if self.is_queued(ns) {
             let bps = i128::from(flight) * 8_000_000_000 / i128::from(ns);
             self.rates.add(i64::try_from(bps).unwrap_or(i64::MAX));
@@ -62,10 +68,11 @@ impl Queue {
     pub(super) fn finish(self) -> Option<Box<Line>> {
         let [slow, usual, fast] = [0.1, 0.5, 0.9].map(|q| self.rates.quantile(q));
         let is_steady = fast <= slow.saturating_mul(STEADY_PERCENT) / 100;
-        let is_line = self.rates.count() >= SAMPLES && is_steady;
-        is_line.then(|| {
+        let queued = self.rates.count();
+        let is_shared = queued * 100 >= self.trips * SHARED_PERCENT;
+        (queued >= SAMPLES && (is_steady || is_shared)).then(|| {
             Box::new(Line {
-                bps: usual,
+                bps: is_steady.then_some(usual),
                 ..self.line
             })
         })
@@ -99,16 +106,22 @@ mod tests {
     #[test]
     fn whatever_is_in_flight_passes_a_line_at_its_rate() {
         let line = line(|flight| flight * 800).unwrap();
-        assert!((9_800_000..10_200_000).contains(&line.bps), "{}", line.bps);
+        assert!((9_800_000..10_200_000).contains(&line.bps.unwrap()));
         assert_eq!(line.least_ns, 800_000);
         let last = Time(100 * MILLISECOND);
         assert_eq!(line.queue.least_ns(last), 99_000 * 800, "behind 99 others");
     }
 
     #[test]
+    fn a_line_that_others_fill_as_well_has_no_rate() {
+        let line = line(|flight| flight * (400 + flight % 7_000 / 5)).unwrap();
+        assert_eq!(line.bps, None);
+    }
+
+    #[test]
     fn a_receiver_that_is_late_is_no_line() {
         assert!(line(|_| 40 * MILLISECOND).is_none());
-        assert!(line(|flight| flight % 7_000 * 1_000).is_none());
+        assert!(line(|flight| flight % 7_000 * 1_000 / 3).is_none());
     }
 
     #[test]
