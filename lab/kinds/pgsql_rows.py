@@ -162,3 +162,47 @@ def copy_slow_insert(case, wait_ms, delay_ms=0.2):
         return judged(rows, served, 2 * 2 * delay_ms, rest="server", skip=BULK)
     return expect.Expectation(side=["server"], skip=BULK, cause=["receive-window-limited", "server-slow"],
                               forbid=[*NEVER, "sender-application-limited", "network-delay"])
+
+
+@kind(
+    "pgsql-large-results",
+    "large results over a narrow line, before which a part of one fits: acknowledgements let the rest go",
+    field_case="K48",
+    mild=dict(mbit=50),
+    harsh=dict(mbit=10, sessions=3, rows=150, queue_ms=150),
+    healthy=dict(mbit=0, rows=20),
+    draw=lambda d: dict(
+        mbit=d.log_uniform(6, 60), rows=d.randint(100, 600), sessions=d.choice([1, 1, 3]), rtt_ms=d.log_uniform(0.5, 8), queue_ms=d.log_uniform(20, 80)
+    ),
+)
+def large_results(case, mbit, rows=400, sessions=1, rtt_ms=2, queue_ms=50):
+    row_bytes = 2000
+    line = [f"s2c rate_mbit={mbit} queue_kb={max(64, mbit * queue_ms / 8):.0f}"] if mbit else []
+    passing_ms = rows * row_bytes * 8.6e-3 / mbit * sessions if mbit else 0.3
+    path_ms = rtt_ms if mbit else 0.2
+    turn = [f"select repeat('x', {row_bytes}) from generate_series(1, {rows}), (values ({{i}})) v", "think 60"]
+    n = max(6, round(3000 / (passing_ms + path_ms + 60)))
+    calls, served = recorded(
+        case,
+        [dict(work="script", steps=turn, n=n, secs=6)] * sessions,
+        wire=[f"both delay_us={path_ms * 500:.0f}", *line],
+        bench=dict(noise_limits=LONG),
+    )
+    # The server writes into buffers, and its own log has what it waited for their room.
+    whole = sum(postgresql.ms(r) for r in postgresql.calls(calls)) / 1e3
+    each = whole * 1e3 / len(postgresql.calls(calls))
+    seconds = {"client": 0.0, "network": whole, "server": 0.0}
+    mean, p99 = (each, each * 2) if mbit else postgresql.response_ms(calls)
+    causes = {"network": ["network-bandwidth", "network-bufferbloat", *(["network-loss"] if sessions > 1 else [])]}
+    never = [c for c in NEVER if c not in causes["network"] and c != "network-loss"]
+    expectation = of_calls(seconds, mean, p99, causes, forbid=[*never, "server-slow", "chatty"], skip=BULK)
+    if expectation.side == ["network"]:
+        both = ["--client", "client.pcap", "--server", "server.pcap"]
+        expectation.runs = [
+            expect.run(
+                f"at {name}", "diagnose", args, side=["network"], cause=["network-bandwidth"], find=["network-bandwidth"],
+                first=["(?i)the network is slow: a link on the way is full"], forbid=["server-slow", "chatty", "slow-start"],
+            )
+            for name, args in {"both ends": both, **({"the server": ["--server", "server.pcap"]} if sessions == 1 else {})}.items()
+        ]
+    return expectation

@@ -395,17 +395,19 @@ impl CaptureFacts {
         }
         let [line, _] = &c.lines;
         if let Some(line) = line
-            && line.bps.is_some()
+            && !line.is_shared
             && self.lines.len() < limits::TROUBLED_CONNECTIONS
         {
             self.lines.insert(c.id, Line::clone(line));
         }
         let is_blind = c.handshake.scaling == [None, None];
         let paced = DIRECTIONS.map(|d| {
-            let line = c.lines[d.index()].as_ref().map(|line| match line.bps {
-                Some(bps) => FullLine::Alone(bps),
-                None => FullLine::Shared,
-            });
+            let line = c.lines[d.index()]
+                .as_ref()
+                .map(|line| match line.is_shared {
+                    true => FullLine::Shared(line.bps),
+                    false => FullLine::Alone(line.bps),
+                });
             let d = &c.directions[d.index()];
             let trip_ns = d.ack_rtt_min_ns?;
             let blind = is_blind && trip_ns >= ROUND_TRIP_NS;

@@ -91,6 +91,23 @@ pub struct BothFacts<'a> {
     pub classes: Option<Classes>,
 }
 
+impl BothFacts<'_> {
+    /// What a call takes to cross where nothing is lost: no less than its bytes need to pass a line that is full. Of turns
+    /// their classes say that.
+    fn usual_ns(&self, call: &Both) -> i64 {
+        if self.classes.is_some() {
+            return self.usual_path_ns;
+        }
+        let passing = |d: Direction| {
+            let line = self.paced[d.index()]?.line?;
+            Some(line.passing_ns(call.bytes[d.index()]))
+        };
+        let ways = [Direction::ToServer, Direction::ToClient];
+        let full = ways.into_iter().filter_map(passing).max();
+        self.usual_path_ns.max(full.unwrap_or(0))
+    }
+}
+
 /// Divides a call's time.
 pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let (d, back) = (Direction::ToServer, Direction::ToClient);
@@ -158,7 +175,7 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let mut unsure = 0;
     if call.lost != Lost::Nothing {
         // What is beyond a crossing as usual waited for what was lost.
-        let lost = (left + transfer - facts.usual_path_ns).max(0);
+        let lost = (left + transfer - facts.usual_ns(call)).max(0);
         let beyond = lost.min(left);
         left -= beyond;
         transfer -= lost - beyond;

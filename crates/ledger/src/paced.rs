@@ -17,13 +17,22 @@ pub struct Paced {
     pub line: Option<FullLine>,
 }
 
-/// A line that is full for those who send.
+/// A line that is full for those who send, and how many of their bits pass it in a second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FullLine {
-    /// So many bits pass it a second, again and again.
+    /// As many again and again.
     Alone(i64),
-    /// What others leave of it.
-    Shared,
+    /// What others leave of it, as a rule.
+    Shared(i64),
+}
+
+impl FullLine {
+    /// How long so many bytes take to pass it, as a rule.
+    #[must_use]
+    pub fn passing_ns(self, bytes: u64) -> i64 {
+        let (FullLine::Alone(bps) | FullLine::Shared(bps)) = self;
+        passing_ns(bytes, bps)
+    }
 }
 
 impl Paced {
@@ -75,13 +84,16 @@ impl Paced {
         ns: i64,
         ledger: &mut Ledger,
     ) -> i64 {
-        let full = match (self.line, bytes) {
-            (None, _) => return self.charge_sender(d, ns, ledger),
+        let Some(line) = self.line else {
+            return self.charge_sender(d, ns, ledger);
+        };
+        let passing_ns = bytes.map(|bytes| line.passing_ns(bytes));
+        let full = match (line, passing_ns) {
             _ if ns < self.round_trip_ns => 0,
             // What left twice as fast waits on the way, and not for that.
-            (Some(FullLine::Alone(bps)), Some(bytes)) if ns < passing_ns(bytes, bps) / 2 => 0,
-            (Some(FullLine::Alone(bps)), Some(bytes)) => passing_ns(bytes, bps).min(ns),
-            (Some(_), _) => ns,
+            (_, Some(passing)) if ns < passing / 2 => 0,
+            (FullLine::Alone(_), Some(passing)) => passing.min(ns),
+            _ => ns,
         };
         ledger.charge(Cause::Bandwidth, d, Bounds::exactly(full));
         ns - full

@@ -174,7 +174,8 @@ fn paced() -> impl Strategy<Value = Option<Paced>> {
         (1..1u32 << 24).prop_map(Pace::Kept)
     ];
     let alone = (1..1_000_000_000i64).prop_map(FullLine::Alone);
-    let line = proptest::option::of(prop_oneof![Just(FullLine::Shared), alone]);
+    let shared = (1..1_000_000_000i64).prop_map(FullLine::Shared);
+    let line = proptest::option::of(prop_oneof![alone, shared]);
     (pace, 0..400 * MS, line, any::<bool>()).prop_map(|(pace, ns, line, is_blind)| match is_blind {
         true => Some(Paced::blind(ns)),
         false => Paced::of(pace, ns, line),

@@ -95,8 +95,10 @@ impl Queue {
 /// A line that is full, before which bytes queue.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Line {
-    /// Bits of payload that pass it in a second, where that does not change: others' bytes pass it as well, else.
-    pub bps: Option<i64>,
+    /// Bits of payload that pass it in a second, as a rule.
+    pub bps: i64,
+    /// That changes: others' bytes pass it as well.
+    pub is_shared: bool,
     /// The soonest acknowledgement that was seen.
     pub least_ns: i64,
     pub queue: Queue,

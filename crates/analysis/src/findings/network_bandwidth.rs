@@ -117,7 +117,7 @@ fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
         (FullLine::Alone(one), FullLine::Alone(other)) => {
             (FullLine::Alone(one.max(other)), a.1.min(b.1))
         }
-        (FullLine::Shared, line) | (line, FullLine::Shared) => (line, a.1.min(b.1)),
+        (FullLine::Shared(_), line) | (line, FullLine::Shared(_)) => (line, a.1.min(b.1)),
     })?;
     let waiting = match d {
         Direction::ToServer => "requests",
@@ -134,7 +134,7 @@ fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
                 waiting = waiting,
             ),
         ),
-        FullLine::Shared => (
+        FullLine::Shared(_) => (
             numbers([least]),
             text!(
                 "The {from} sends as acknowledgements come, with room in the window, and round trips are longer than the {least} that the path needs: {waiting} wait in a queue before a link on the way, which others share.",
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn a_line_that_others_share_has_no_rate() {
         let f = found(Rule::NetworkBandwidth, |f| {
-            let paced = Paced::of(Pace::Unknown, 2_000_000, Some(FullLine::Shared));
+            let paced = Paced::of(Pace::Unknown, 2_000_000, Some(FullLine::Shared(5_000_000)));
             f.captures[0].paced.insert(ConnectionId(1), [paced, None]);
             f.account.under_way[Direction::ToServer.index()][CLASS] = TOTAL_NS / 2;
         });

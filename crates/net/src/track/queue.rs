@@ -26,6 +26,8 @@ const QUEUED_NS: i64 = 2 * MILLISECOND;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
     line: Line,
+    /// The soonest acknowledgement of anything, so small that nothing of its own stood in a queue.
+    shortest_ns: i64,
     /// Bits per second.
     rates: Distribution,
     /// Round trips, with the queue in them or without.
@@ -33,8 +35,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// A segment was acknowledged at once when it came, `ns` after it was sent with so many bytes in flight.
-    pub(super) fn passed(&mut self, ns: i64, flight: u64) {
+    /// A segment was acknowledged at once when it came, `ns` after it was sent with so many bytes in flight; anything took
+    /// `shortest_ns` at least until now.
+    pub(super) fn passed(&mut self, ns: i64, flight: u64, shortest_ns: i64) {
+        self.shortest_ns = shortest_ns.min(ns);
         let least = &mut self.line.least_ns;
         *least = match *least {
             0 => ns,
@@ -60,7 +64,7 @@ impl Queue {
     }
 
     fn is_queued(&self, ns: i64) -> bool {
-        let least = self.line.least_ns;
+        let least = self.shortest_ns;
         least > 0 && ns > least.saturating_mul(QUEUED_TIMES) && ns - least > QUEUED_NS
     }
 
@@ -72,7 +76,8 @@ impl Queue {
         let is_shared = queued * 100 >= self.trips * SHARED_PERCENT;
         (queued >= SAMPLES && (is_steady || is_shared)).then(|| {
             Box::new(Line {
-                bps: is_steady.then_some(usual),
+                bps: usual,
+                is_shared: !is_steady,
                 ..self.line
             })
         })
@@ -86,10 +91,11 @@ mod tests {
 
     /// Segments of 1,000 bytes, each acknowledged after what `ns` makes of the bytes in flight.
     fn line(ns: impl Fn(i64) -> i64) -> Option<Box<Line>> {
-        let mut queue = Queue::default();
+        let (mut queue, mut shortest_ns) = (Queue::default(), i64::MAX);
         for i in 1..=100 {
             let flight = 1_000 * i;
-            queue.passed(ns(flight), flight as u64);
+            shortest_ns = shortest_ns.min(ns(flight));
+            queue.passed(ns(flight), flight as u64, shortest_ns);
             let newest = Newest {
                 end: flight as u64,
                 at: Time(i * MILLISECOND),
@@ -106,7 +112,7 @@ mod tests {
     #[test]
     fn whatever_is_in_flight_passes_a_line_at_its_rate() {
         let line = line(|flight| flight * 800).unwrap();
-        assert!((9_800_000..10_200_000).contains(&line.bps.unwrap()));
+        assert!((9_800_000..10_200_000).contains(&line.bps));
         assert_eq!(line.least_ns, 800_000);
         let last = Time(100 * MILLISECOND);
         assert_eq!(line.queue.least_ns(last), 99_000 * 800, "behind 99 others");
@@ -115,7 +121,7 @@ mod tests {
     #[test]
     fn a_line_that_others_fill_as_well_has_no_rate() {
         let line = line(|flight| flight * (400 + flight % 7_000 / 5)).unwrap();
-        assert_eq!(line.bps, None);
+        assert!(line.is_shared);
     }
 
     #[test]

@@ -134,7 +134,7 @@ fn round_trip(s: &Segment, stream: &mut Stream, ns: i64, bytes: u64, alone: bool
         let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
         stream.sample(ns, flight, at_once);
         if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
-            queue.passed(ns, flight);
+            queue.passed(ns, flight, stream.summary.ack_rtt_min_ns.unwrap_or(ns));
         }
         stream.held.round_trip(ns, one_segment);
     } else if s.payload_length > 0 {
