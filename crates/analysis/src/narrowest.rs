@@ -22,6 +22,9 @@ const SAMPLES: u64 = 20;
 /// The fastest and the slowest tenth of a link's samples lie no further apart.
 const STEADY: i64 = 2;
 
+/// Before a link packets stand in a row. Where others overtake one of every so many messages, what comes late is no link's.
+const OVERTAKEN: u64 = 2;
+
 /// A link that is busy for this share of the time makes messages queue.
 const BUSY: f64 = 0.5;
 
@@ -93,13 +96,22 @@ fn passed_bps(bytes: u64, ns: i64) -> i64 {
 }
 
 /// The narrow links of both directions, the busier first: the queue stands before that. `carried` are the
-/// bytes of all connections, by direction.
+/// bytes of all connections, `overtaken` the packets that came behind later ones, by direction.
 #[must_use]
-pub fn links(paths: &[Narrowest; 2], carried: [u64; 2], elapsed_ns: i64) -> Vec<Link> {
+pub fn links(
+    paths: &[Narrowest; 2],
+    carried: [u64; 2],
+    overtaken: [u64; 2],
+    elapsed_ns: i64,
+) -> Vec<Link> {
     let mut links: Vec<Link> = crate::streams::DIRECTIONS
         .into_iter()
         .filter_map(|direction| {
-            let rate_bps = paths[direction.index()].rate_bps()?;
+            let path = &paths[direction.index()];
+            if overtaken[direction.index()].saturating_mul(OVERTAKEN) >= path.large.max(1) {
+                return None;
+            }
+            let rate_bps = path.rate_bps()?;
             Some(Link {
                 direction,
                 rate_bps,
@@ -157,6 +169,15 @@ mod tests {
             path.add(&message(bytes, 50_000, (bytes as i64 - 1_448) * 400));
         }
         assert_eq!(path.rate_bps(), Some(20_000_000));
+    }
+
+    #[test]
+    fn packets_that_overtake_each_other_pass_no_narrow_link() {
+        let mut path = Narrowest::default();
+        (0..30).for_each(|_| path.add(&message(65_536, 500_000, 4_000_000)));
+        let paths = [path, Narrowest::default()];
+        let of = |overtaken| links(&paths, [2_000_000, 0], [overtaken, 0], 1_000_000_000).len();
+        assert_eq!([of(0), of(14), of(15)], [1, 1, 0]);
     }
 
     #[test]

@@ -50,6 +50,8 @@ pub struct Acknowledged {
     min_ns: Option<i64>,
     /// From the capture to that host and back as handshakes show it, the fastest.
     half_ns: Option<i64>,
+    /// And the slowest of those that were not sent again.
+    half_most_ns: i64,
     prompt_count: u64,
     prompt_max_ns: i64,
     /// The longest of those that no timer held back.
@@ -107,8 +109,10 @@ impl Acknowledged {
         let waited = |ns| ns > (fastest + TIMER_NS).max(fastest.saturating_mul(2));
         let late = waited(self.prompt_max_ns);
         let varies = match self.prompt_count {
-            _ if late => fastest.saturating_mul(VARIES),
-            0..FEW => fastest.saturating_mul(VARIES).max(self.prompt_max_ns),
+            _ if late => (fastest.saturating_mul(VARIES)).max(self.half_most_ns),
+            0..FEW => (fastest.saturating_mul(VARIES))
+                .max(self.prompt_max_ns)
+                .max(self.half_most_ns),
             _ => self.prompt_max_ns + self.prompt_max_ns / 10 * 3,
         };
         let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
@@ -200,6 +204,7 @@ impl Acknowledged {
             sum_ns: sent.ack_rtt_sum_ns,
             min_ns: sent.ack_rtt_min_ns,
             half_ns: half.filter(|&ns| ns >= 0),
+            half_most_ns: half.unwrap_or(0),
             prompt_count: sent.ack_prompt_count,
             prompt_max_ns: sent.ack_prompt_max_ns,
             at_once_max_ns: sent.ack_at_once_max_ns,
@@ -220,6 +225,7 @@ impl Acknowledged {
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
             min_ns: least(self.min_ns, other.min_ns),
             half_ns: least(self.half_ns, other.half_ns),
+            half_most_ns: self.half_most_ns.max(other.half_most_ns),
             prompt_count: self.prompt_count + other.prompt_count,
             prompt_max_ns: self.prompt_max_ns.max(other.prompt_max_ns),
             at_once_max_ns: self.at_once_max_ns.max(other.at_once_max_ns),
@@ -431,6 +437,19 @@ mod tests {
         assert_eq!(bounds(&[1; 20], sooner), Some((MS, 10 * MS * VARIES)));
         let half = acknowledged(&[1; 20]).half(sooner).bounds();
         assert_eq!(half.hi_ns, Some(10 * MS * VARIES + WOKEN_NS));
+    }
+
+    #[test]
+    fn few_handshakes_bound_a_path_by_the_slowest_of_them() {
+        let few = |most_ms| {
+            let few = Acknowledged {
+                half_most_ns: most_ms * MS,
+                ..Acknowledged::of_handshake(Some(10 * MS))
+            };
+            few.half(Crossed::default()).bounds().hi_ns
+        };
+        assert_eq!(few(10), Some(10 * MS * VARIES + WOKEN_NS));
+        assert_eq!(few(70), Some(70 * MS + WOKEN_NS));
     }
 
     #[test]

@@ -314,6 +314,17 @@ impl Streams {
         })
     }
 
+    /// Packets that others overtook on the way, and that nobody sent again, by direction.
+    pub(crate) fn overtaken(&self) -> [u64; 2] {
+        DIRECTIONS.map(|d| {
+            let each = self.connections.iter().map(|c| {
+                let counts = &c.directions[d.index()].counts;
+                (counts.out_of_order_packets).saturating_sub(counts.retransmitted_packets)
+            });
+            each.fold(0, u64::saturating_add)
+        })
+    }
+
     /// The size of most writes in this direction, of the connection that carries most of it.
     pub(crate) fn write_size(&self, d: Direction) -> Option<u64> {
         self.busiest(d)?.direction(d).account.write_size_bytes

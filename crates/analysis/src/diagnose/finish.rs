@@ -88,7 +88,10 @@ impl Diagnoser {
         let elapsed_ns = elapsed.map_or(0, |(first, last)| last - first);
         let links = match self.kind {
             Kind::Turns => Vec::new(),
-            Kind::Calls => narrowest::links(&self.matched.narrowest, streams.carried(), elapsed_ns),
+            Kind::Calls => {
+                let (carried, overtaken) = (streams.carried(), streams.overtaken());
+                narrowest::links(&self.matched.narrowest, carried, overtaken, elapsed_ns)
+            }
         };
         let kept = self.take_kept();
         let whole = self.whole(kept, &seen, gathered, &streams, &links, operations);
