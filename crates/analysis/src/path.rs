@@ -50,7 +50,8 @@ pub struct Acknowledged {
     min_ns: Option<i64>,
     /// From the capture to that host and back as handshakes show it, the fastest.
     half_ns: Option<i64>,
-    /// And the slowest of those that were not sent again.
+    /// And how many there are, and the slowest, but for what waited for something that was sent again.
+    halves: u64,
     half_most_ns: i64,
     prompt_count: u64,
     prompt_max_ns: i64,
@@ -108,11 +109,15 @@ impl Acknowledged {
         // Next to a faster handshake or call all of them waited for a timer.
         let waited = |ns| ns > (fastest + TIMER_NS).max(fastest.saturating_mul(2));
         let late = waited(self.prompt_max_ns);
+        // The slowest of many may be an accident.
+        let slowest_half = match self.halves {
+            0..FEW => self.half_most_ns,
+            _ => 0,
+        };
+        let usual = fastest.saturating_mul(VARIES).max(slowest_half);
         let varies = match self.prompt_count {
-            _ if late => (fastest.saturating_mul(VARIES)).max(self.half_most_ns),
-            0..FEW => (fastest.saturating_mul(VARIES))
-                .max(self.prompt_max_ns)
-                .max(self.half_most_ns),
+            _ if late => usual,
+            0..FEW => usual.max(self.prompt_max_ns),
             _ => self.prompt_max_ns + self.prompt_max_ns / 10 * 3,
         };
         let most = calls.mean_ns.map_or(i64::MAX, |quick| quick + quick / 2);
@@ -204,7 +209,8 @@ impl Acknowledged {
             sum_ns: sent.ack_rtt_sum_ns,
             min_ns: sent.ack_rtt_min_ns,
             half_ns: half.filter(|&ns| ns >= 0),
-            half_most_ns: half.unwrap_or(0),
+            halves: u64::from(half.is_some()),
+            half_most_ns: half.filter(|&ns| ns < LONGEST_NS).unwrap_or(0),
             prompt_count: sent.ack_prompt_count,
             prompt_max_ns: sent.ack_prompt_max_ns,
             at_once_max_ns: sent.ack_at_once_max_ns,
@@ -225,6 +231,7 @@ impl Acknowledged {
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
             min_ns: least(self.min_ns, other.min_ns),
             half_ns: least(self.half_ns, other.half_ns),
+            halves: self.halves + other.halves,
             half_most_ns: self.half_most_ns.max(other.half_most_ns),
             prompt_count: self.prompt_count + other.prompt_count,
             prompt_max_ns: self.prompt_max_ns.max(other.prompt_max_ns),

@@ -268,8 +268,9 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     } else {
         (second, third)
     };
-    // Of whom it is certain that he has little the question is not, however certain.
-    let (first, other) = match most(&first) < most(&last) {
+    // Of whom it is certain that he has little the question is not, however certain: less than half of what is known.
+    let has_little = first.sure_ns() < facts.account.total_ns / 2;
+    let (first, other) = match has_little && most(&first) < most(&last) {
         true => (other, last),
         false => (first, other),
     };
