@@ -10,7 +10,8 @@
 //! The codes are those that the server answered. A refusal of Oracle's listener
 //! (ORA-12514, ORA-12516 …) is a failed logon too. The side is the client's where
 //! most codes say that user or password are wrong, or the account is locked;
-//! nobody's otherwise.
+//! nobody's otherwise: a server that takes no more connections (53300, ER-1040,
+//! ORA-00020 …) may allow too few, or its clients hold too many.
 //!
 //! # What to check next
 //! Which user with which program: slowside sql lists failures by code and user. A
@@ -57,6 +58,22 @@ fn is_of_credentials(code: Outcome) -> bool {
     CODES.contains(&code.name())
 }
 
+/// The server, or its listener, takes no more connections: all that it allows are taken.
+fn is_of_limit(code: Outcome) -> bool {
+    const CODES: [&str; 9] = [
+        "ORA-00018",
+        "ORA-00020",
+        "ORA-12516",
+        "ORA-12519",
+        "ORA-12520",
+        "53300",
+        "ER-1040",
+        "ER-1203",
+        "ER-1226",
+    ];
+    CODES.contains(&code.name())
+}
+
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let logons = facts.sql?.logons.iter();
     let bursts: Vec<&LogonsResult> = logons.filter(|l| l.burst).collect();
@@ -64,10 +81,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let failed: u64 = bursts.iter().map(|l| l.failed).sum();
     let succeeded: u64 = bursts.iter().map(|l| l.succeeded).sum();
     let all = || bursts.iter().flat_map(|l| &l.failures);
-    let theirs: u64 = all()
-        .filter(|f| is_of_credentials(f.code))
-        .map(|f| f.count)
-        .sum();
+    let of =
+        |is: fn(Outcome) -> bool| -> u64 { all().filter(|f| is(f.code)).map(|f| f.count).sum() };
+    let (theirs, beyond) = (of(is_of_credentials), of(is_of_limit));
     let codes = worst.codes();
     let mut named: Vec<Text> = codes
         .iter()
@@ -100,7 +116,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "the first logons that failed: what was asked, and the answer",
         ),
         why: text!(
-            "{failed,} of {tried,} logons of {client} to {server} failed within {time}: {codes}{users}.",
+            "{failed,} of {tried,} logons of {client} to {server} failed within {time}: {codes}{users}.{full}",
             failed = worst.failed,
             tried = worst.failed + worst.succeeded,
             client = worst.client,
@@ -108,10 +124,15 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             time = Value::Duration(worst.first.zip(worst.last).map_or(0, |(a, b)| b - a)),
             codes = Value::List(named, ", "),
             users = users(worst),
+            full = match beyond {
+                0 => Text::default(),
+                n => text!(" {n,} of them found all connections taken that the server allows.", n = n),
+            },
         ),
-        remedy: vec![
-            "slowside sql names the users and codes: correct the password where it is stored, let the application wait before it tries again, and find out whose host it is".into(),
-        ],
+        remedy: vec![match beyond * 2 > failed {
+            true => "see who holds the server's connections, and whether they are used; let clients share fewer (a pool with a limit), or let the server take more (max_connections, processes)".into(),
+            false => "slowside sql names the users and codes: correct the password where it is stored, let the application wait before it tries again, and find out whose host it is".into(),
+        }],
         ..Rule::LogonFailures.finding()
     })
 }
@@ -184,8 +205,21 @@ mod tests {
 
     #[test]
     fn a_listener_that_refuses_is_not_the_client_s() {
-        let f = fails("ORA-12516", 10, true).unwrap();
+        let f = fails("ORA-12514", 10, true).unwrap();
         assert_eq!(f.side, Side::Undetermined);
+        assert!(f.why.to_string().ends_with("as SYS, SCOTT."));
+    }
+
+    #[test]
+    fn a_server_that_takes_no_more_is_said_so() {
+        let f = fails("ER-1040", 55, true).unwrap();
+        assert_eq!(f.side, Side::Undetermined);
+        assert!(
+            f.why
+                .to_string()
+                .ends_with("55 of them found all connections taken that the server allows.")
+        );
+        assert!(f.remedy[0].to_string().starts_with("see who holds"));
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text 
         Ground::Locked(known) => locked(facts, *known),
         Ground::Unexplained(blame) => unexplained(facts, blame),
         Ground::Overlap(blames, known) => overlap(facts, blames, *known),
-        Ground::NotSlow => not_slow(facts),
+        Ground::NotSlow => not_slow(facts, findings),
         Ground::NoCalls => no_calls(facts),
     }
 }

@@ -251,7 +251,7 @@ fn cure(facts: &Facts<'_>) -> Text {
     }
 }
 
-pub(super) fn not_slow(facts: &Facts<'_>) -> Text {
+pub(super) fn not_slow(facts: &Facts<'_>, findings: &[Finding]) -> Text {
     let a = &facts.account;
     let d = facts.response();
     if a.basis == Basis::Streams {
@@ -275,8 +275,18 @@ pub(super) fn not_slow(facts: &Facts<'_>) -> Text {
             mean = each(facts, a.total_ns),
         );
     }
+    // Work that fails is not slow.
+    let failing = findings.iter().find(|f| {
+        matches!(
+            f.rule,
+            Rule::LogonFailures
+                | Rule::ConnectionReset
+                | Rule::ConnectionClosed
+                | Rule::StaleConnection
+        )
+    });
     text!(
-        "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.",
+        "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.{failing}",
         what = what,
         calls = d.count(),
         mean = Value::Duration(d.mean_ns()),
@@ -285,6 +295,11 @@ pub(super) fn not_slow(facts: &Facts<'_>) -> Text {
             true => " (what the client sees beyond is not in this capture)",
             false => "",
         },
+        failing = failing.map_or_else(Text::default, |f| text!(
+            " But {title} ({code}).",
+            title = f.title.decapitalised(),
+            code = f.rule.code(),
+        )),
     )
 }
 
