@@ -47,6 +47,7 @@ mod pressure;
 pub mod results;
 pub mod rounds;
 pub mod sent_again;
+pub mod spared;
 pub mod sql;
 pub mod startup;
 pub mod stats;

@@ -7,8 +7,9 @@
 
 use crate::classes::Classes;
 use crate::held::Held;
-use crate::one::{Half, Lost, Share, path};
+use crate::one::{Half, Lost};
 use crate::paced::Paced;
+use crate::spared::{Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
 

@@ -18,6 +18,7 @@ mod kept;
 mod one;
 mod paced;
 mod packed;
+mod spared;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -28,8 +29,9 @@ pub use certain::Certain;
 pub use classes::{Classes, divide_stream};
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};
-pub use one::{Half, Lost, One, OneFacts, Queued, Share, divide_one};
+pub use one::{Half, Lost, One, OneFacts, Queued, divide_one};
 pub use paced::{FullLine, Paced};
+pub use spared::Share;
 pub use sums::{Sum, Sums};
 
 use model::Direction;

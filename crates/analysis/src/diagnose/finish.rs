@@ -12,7 +12,7 @@ use crate::facts::{
 use crate::findings::{self, Rule};
 use crate::health::Health;
 use crate::ledgers::{
-    BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, Spared, Whole, half_to_server,
+    BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, Whole, half_to_server,
 };
 use crate::narrowest::{self, Link};
 use crate::path::ways_to_proxy;
@@ -20,6 +20,7 @@ use crate::places::Known;
 use crate::pressure;
 use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
 use crate::rounds::{Chatter, Crossing, Habit};
+use crate::spared::Spared;
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::text::{Value, text};
