@@ -81,10 +81,10 @@ impl SentAgain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::testing::summary;
-    use model::{Endpoint, Mark, PacketRef, Resent};
+    use crate::findings::testing::{end, summary};
+    use model::{Mark, PacketRef, Resent};
 
-    fn mark(ns: i64) -> Mark {
+    fn at(ns: i64) -> Mark {
         Mark {
             time: Time(ns),
             packet: PacketRef { file: 0, frame: 1 },
@@ -92,19 +92,15 @@ mod tests {
     }
 
     fn sent_again(sent: i64, again: i64) -> Episode {
-        let end = Endpoint {
-            address: std::net::Ipv4Addr::LOCALHOST.into(),
-            port: 1,
-        };
         Episode {
             order: 0,
             connection: ConnectionId(7),
-            client: end,
-            server: end,
+            client: end(1, 1_000),
+            server: end(2, 5_432),
             kind: EpisodeKind::Recovery,
             direction: Direction::ToClient,
-            first: mark(sent),
-            last: mark(again + 1),
+            first: at(sent),
+            last: at(again + 1),
             heard: Time(again + 1),
             retransmissions: 1,
             timeouts: 1,
@@ -112,8 +108,8 @@ mod tests {
             duplicates_cut_off: false,
             window: 0,
             resent: vec![Resent {
-                original: Some(mark(sent)),
-                again: mark(again),
+                original: Some(at(sent)),
+                again: at(again),
                 sequence: 1,
                 bytes: 59,
                 needless: false,
@@ -154,7 +150,7 @@ mod tests {
             ..One::default()
         };
         let mut closed = summary(0);
-        (closed.id, closed.last) = (ConnectionId(7), mark(371));
+        (closed.id, closed.last) = (ConnectionId(7), at(371));
         all.closed(&closed);
         assert_eq!(all.later_ns(&call), 210);
         closed.directions[1].unacknowledged_bytes = 59;

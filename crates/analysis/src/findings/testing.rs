@@ -284,7 +284,7 @@ pub(crate) fn mark(frame: u32) -> Mark {
 }
 
 /// A host and a port.
-pub(super) fn end(host: u8, port: u16) -> Endpoint {
+pub(crate) fn end(host: u8, port: u16) -> Endpoint {
     Endpoint {
         address: IpAddr::V4(Ipv4Addr::new(10, 0, 0, host)),
         port,

@@ -26,7 +26,7 @@ const QUEUED_NS: i64 = 2 * MILLISECOND;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Queue {
     line: Line,
-    /// The soonest acknowledgement of anything, so small that nothing of its own stood in a queue.
+    /// The soonest acknowledgement of anything, also of what was sent alone.
     shortest_ns: i64,
     /// Bits per second.
     rates: Distribution,
@@ -112,7 +112,7 @@ mod tests {
     #[test]
     fn whatever_is_in_flight_passes_a_line_at_its_rate() {
         let line = line(|flight| flight * 800).unwrap();
-        assert!((9_800_000..10_200_000).contains(&line.bps));
+        assert!((9_800_000..10_200_000).contains(&line.bps), "{}", line.bps);
         assert_eq!(line.least_ns, 800_000);
         let last = Time(100 * MILLISECOND);
         assert_eq!(line.queue.least_ns(last), 99_000 * 800, "behind 99 others");
