@@ -23,8 +23,10 @@ use model::{
     Gap, Lacks, Line, Outstanding, PacketRef, Time,
 };
 
+mod delays;
 mod trouble;
 
+pub use delays::{Delays, Varied};
 pub use trouble::{BURST_NS, Holes, Trouble, Troubles};
 
 /// An operation's response times.
@@ -147,6 +149,7 @@ pub struct CaptureFacts {
     pub gaps: Vec<PacketRef>,
     /// When gaps showed, by connection; in the order of time.
     pub holes: Holes,
+    pub delays: Delays,
     /// Likewise, when servers had sent packets that never came past.
     pub skips: Holes,
     pub first: Option<Time>,
@@ -340,6 +343,9 @@ impl CaptureFacts {
     }
 
     pub fn episode(&mut self, e: &Episode) {
+        if e.kind == EpisodeKind::Late {
+            return self.delays.add(e);
+        }
         self.losses.episode(e);
         self.sent_again.episode(e);
         let held = e.resent.iter().filter(|r| r.original.is_some()).count();

@@ -5,7 +5,7 @@
 
 pub use crate::account::{Account, Basis};
 use crate::app::{AppFacts, ServerFacts};
-use crate::capture_facts::{CaptureFacts, Trouble};
+use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::concurrency::{Scope, ServerCap};
 use crate::diagnose::Kind;
 use crate::health::Health;
@@ -73,6 +73,8 @@ pub struct Facts<'a> {
     pub cut_ns: i64,
     /// How long calls of a single capture waited while their host did not even acknowledge them.
     pub unheard_ns: i64,
+    /// How late their messages came.
+    pub varied: &'a Varied,
     /// Of a single capture, answers that came behind packets of their servers that never did, and how long they were waited for.
     pub behind_skips: (u64, i64),
     /// The statements, where databases speak.
@@ -172,6 +174,13 @@ impl<'a> Facts<'a> {
         let untimed = seen.unanswered.0 > 0 || seen.in_order > 0;
         self.is_slow(self.response())
             || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
+            || (a.basis == Basis::Server && self.is_slow_tail(self.varied.beyond(self.thresholds.tail_ns)))
+    }
+
+    /// Whether calls that took longer than one may, in all and so many, are a tail that recurs and matters.
+    fn is_slow_tail(&self, (beyond_ns, count): (i64, u64)) -> bool {
+        let a = &self.account;
+        count >= 3 && count * 100 >= a.calls && beyond_ns / 10 >= a.total_ns / 100
     }
 
     /// How long nothing got through at most, if that is a good part of all and the hosts that were asked did not even

@@ -419,6 +419,8 @@ pub struct OneWhole<'a> {
     pub halves: [Half; 2],
     /// The same of calls between hosts that are further apart.
     pub further: Further<'a>,
+    /// How much longer than that the way to the server may have taken at times.
+    pub varies_ns: i64,
     /// Whether what a call waits beyond the path is the server's.
     pub waits_tell: bool,
     pub missing: Missing,
@@ -434,7 +436,8 @@ impl OneWhole<'_> {
     /// What clients waited at least: beyond what was seen the way between them and the capture and back.
     fn waited_ns(&self) -> i64 {
         let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
-        let are_alike = self.further.is_empty() && self.capture.sent_again.is_empty();
+        let are_late = !self.capture.sent_again.is_empty() || !self.capture.delays.is_empty();
+        let are_alike = self.further.is_empty() && !are_late;
         let beyond_ns = match are_alike {
             true => {
                 let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
@@ -444,7 +447,9 @@ impl OneWhole<'_> {
                 let mut beyond_ns = 0i64;
                 self.kept.each(|call| {
                     let halves = self.halves_of(call);
-                    let own_ns = beyond(halves).saturating_add(self.sent_again_ns(halves, call));
+                    let [_, to_client] = halves;
+                    let later_ns = self.sent_again_ns(halves, call) + call.late_before_ns(to_client);
+                    let own_ns = beyond(halves).saturating_add(later_ns);
                     beyond_ns = beyond_ns.saturating_add(own_ns);
                 });
                 beyond_ns
@@ -480,6 +485,7 @@ impl OneWhole<'_> {
                 let [to_server, to_client] = self.halves_of(call);
                 facts = OneFacts::of(to_server, to_client, self.waits_tell);
             }
+            facts.varies_ns = self.varies_ns;
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);
             facts.spared = spared.of(call.connection, call.work);

@@ -301,7 +301,11 @@ impl MatchedFacts {
         let wait = (s.response_first.time - s.request_last.time).clamp(0, total.max(0));
         // What a sender waited for is best known where it stands.
         let [near_client, near_server] = [(client, c), (server, s)].map(|(facts, b)| b.near(facts));
-        let of = |near, b: &Brief| held_up(b.during(near), &b.times());
+        // Captures at both ends need no stamps.
+        let of = |near, b: &Brief| {
+            let held = b.during(near).filter(|t| !t.kind.is_of_stamps());
+            held_up(held, &b.times())
+        };
         let at_client = of(&near_client, c);
         let at_server = of(&near_server, s);
         let reply_held = at_server.waiting.sum(Direction::ToClient);

@@ -29,8 +29,9 @@ pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call:
     let mut since = call.response_first;
     for t in troubles.rev().filter(|t| t.kind != EpisodeKind::Recovery) {
         let overlap = |from: Time, to: Time| t.overlap_ns(from, to);
-        // Before its first byte a reply is the server's work, not a pause in it.
-        let is_silent = t.kind.class() == TimeClass::SenderApplication;
+        // Before its first byte a reply is the server's work, not a pause in it; and what came before it late may have had
+        // nothing to do with it.
+        let is_silent = t.kind.class() == TimeClass::SenderApplication || t.kind.is_of_stamps();
         let waiting = match is_silent {
             true => 0,
             false => overlap(call.request_last, call.response_first),

@@ -34,10 +34,10 @@ impl<T> IndexMut<EpisodeKind> for PerKind<T> {
 pub struct Held {
     ns: [PerKind<i64>; 2],
     /// Which of them are not zero, a bit for each kind: nearly always none, and it is asked often.
-    some: [u8; 2],
+    some: [u16; 2],
 }
 
-const _: () = assert!(EpisodeKind::COUNT <= u8::BITS as usize);
+const _: () = assert!(EpisodeKind::COUNT <= u16::BITS as usize);
 
 impl Held {
     #[must_use]
@@ -110,12 +110,22 @@ impl Held {
             EpisodeKind::SenderPause,
             EpisodeKind::SenderSilence,
         ];
-        let mut beside = Held::default();
+        self.of_kinds(|kind| BESIDE.contains(&kind))
+    }
+
+    /// Only what no time stamps tell, which there are none of next to a sender.
+    #[must_use]
+    pub fn beside_stamps(self) -> Held {
+        self.of_kinds(|kind| !kind.is_of_stamps())
+    }
+
+    fn of_kinds(self, is_one: impl Fn(EpisodeKind) -> bool) -> Held {
+        let mut those = Held::default();
         for d in [Direction::ToServer, Direction::ToClient] {
-            let own = self.each(d).filter(|(kind, _)| BESIDE.contains(kind));
-            own.for_each(|(kind, ns)| beside.add(d, kind, ns));
+            let own = self.each(d).filter(|(kind, _)| is_one(*kind));
+            own.for_each(|(kind, ns)| those.add(d, kind, ns));
         }
-        beside
+        those
     }
 
     pub fn add(&mut self, d: Direction, kind: EpisodeKind, ns: i64) {
@@ -164,6 +174,8 @@ impl Cause {
             EpisodeKind::NagleDelayedAck => Cause::NagleDelayedAck,
             EpisodeKind::DelayedAck => Cause::DelayedAck,
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => Cause::NotWriting,
+            EpisodeKind::Late | EpisodeKind::Kept => Cause::Path,
+            EpisodeKind::Queued => Cause::Bandwidth,
         }
     }
 }

@@ -15,6 +15,7 @@ mod certain;
 mod classes;
 mod held;
 mod kept;
+mod late;
 mod one;
 mod paced;
 mod packed;

@@ -13,6 +13,7 @@
 use crate::classes::Classes;
 use crate::held::{Held, HeldUp};
 use crate::kept::Pack;
+use crate::late::Late;
 use crate::paced::Paced;
 use crate::spared::{Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};
@@ -98,6 +99,9 @@ pub struct One {
     /// Of the response's passing, how long the server waited for the client to confirm something, and the client then
     /// for the server.
     pub inner_ns: [i64; 2],
+    /// How much later than usual its request's first byte, and its response's, came to the capture by its sender's own time
+    /// stamps: the path kept it so long.
+    pub late_ns: [i64; 2],
     /// Of the wait, what the server was silent on all its connections.
     pub stall_ns: i64,
     /// Of the wait, how long it was sent again and again and nothing was acknowledged, though nothing was lost: the path, or
@@ -166,6 +170,8 @@ impl Half {
 pub struct OneFacts {
     pub to_server: Half,
     pub to_client: Half,
+    /// How much longer than that a request may have been on its way to the server, as answers were.
+    pub varies_ns: i64,
     /// Whether what a call waits beyond the path is the server's; else it may wait behind others' replies.
     pub waits_tell: bool,
     /// What the server takes for a call that finds nothing to queue behind, where it has a cap.
@@ -194,6 +200,7 @@ impl OneFacts {
         OneFacts {
             to_server,
             to_client,
+            varies_ns: 0,
             waits_tell,
             unloaded_ns: None,
             spared: None,
@@ -238,7 +245,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         // It may have been lost again.
         hi_ns: (facts.sent_again_ns == 0).then_some(0),
     };
-    ledger.clear(Bounds::exactly(call.waited_ns()).plus(beyond).plus(again));
+    let late = Late::of(call, facts.to_server, facts.to_client);
+    let waited = Bounds::exactly(call.waited_ns()).plus(beyond).plus(again);
+    ledger.clear(waited.plus(late.before()));
     if call.lost == Lost::Hidden {
         ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
         return;
@@ -314,11 +323,12 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     };
     passed(request, request_unsure, d, client, 0);
     passed(reply, reply_unsure, back, server, call.response_recovery_ns);
-    waiting(call, wait, facts, ledger);
+    waiting(call, wait, late, facts, ledger);
     silence(silent, facts, ledger);
     ledger.charge(Cause::Loss, back, again);
     // What is not in this capture is taken for what trips take: nothing shows that they varied.
     path(beyond, Bounds::exactly(i64::MAX), facts.spared, ledger);
+    late.charge_before(ledger);
     if call.may_be_held {
         ledger.doubt_sending();
     }
@@ -346,6 +356,11 @@ fn inner(call: &One, facts: &OneFacts, reply: &mut i64, ledger: &mut Ledger) {
         }
         let way = half.bounds();
         let hi_ns = way.hi_ns.filter(|_| facts.waits_tell || half.is_here());
+        let longer_ns = match half.is_here() {
+            true => 0,
+            false => facts.varies_ns,
+        };
+        let hi_ns = hi_ns.map(|hi| hi.saturating_add(longer_ns));
         let least = hi_ns.map_or(0, |hi| (ns - hi).max(0));
         ledger.charge(own, d, Bounds::between(least, (ns - way.lo_ns).max(0)));
         let crossing = Bounds::between(way.lo_ns.min(ns), hi_ns.map_or(ns, |hi| hi.min(ns)));
@@ -368,10 +383,17 @@ fn passing(
 ) -> i64 {
     let whole = *left;
     let mut unsure = 0;
-    let taken = held.only(d).take_from(left);
+    let own = match sender {
+        Half::Here => held.beside_stamps(),
+        Half::Away(_) => *held,
+    };
+    let taken = own.only(d).take_from(left);
     for (kind, ns) in taken.each(d) {
         let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
+            (Half::Away(way), kind) if kind.is_of_stamps() => {
+                Bounds::between(ns, whole.saturating_add(varies(way)))
+            }
             (Half::Away(way), EpisodeKind::SenderPause | EpisodeKind::SenderSilence) => {
                 let sure = match is_lossy {
                     true => 0,
@@ -470,10 +492,13 @@ fn rest_of(
 }
 
 /// The wait for the answer.
-fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
+fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Ledger) {
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let half = facts.to_server.bounds();
-    let mut left = wait;
+    // What the answer was under way for nobody worked on it; it may have been as long again, to a tick.
+    let late_ns = late.answer_ns.min(wait);
+    let mut left = wait - late_ns;
+    ledger.charge(Cause::Path, d, Bounds::exactly(late_ns));
     let stall = call.stall_ns.clamp(0, left);
     left -= stall;
     let mut waited = |way| {
@@ -522,6 +547,8 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
         Half::Away(_) => call.unheard_ns.clamp(0, own),
     };
     ledger.charge(Cause::Outage, d, Bounds::between(0, unheard));
+    let longer_ns = late_ns.saturating_add(facts.varies_ns);
+    let hi_ns = hi_ns.map(|hi| hi.saturating_add(longer_ns));
     let least = hi_ns.map_or(0, |hi| (own - hi - resent - unheard).max(0));
     let most = (own - half.lo_ns).max(0);
     let lock = call.lock_ns.clamp(0, least);
@@ -545,8 +572,9 @@ fn waiting(call: &One, wait: i64, facts: &OneFacts, ledger: &mut Ledger) {
     let queued = Bounds::between(least - work(least), most - work(most));
     ledger.charge(Cause::Queue, d, queued);
     let crossing = Bounds::between(half.lo_ns.min(own), hi_ns.map_or(own, |hi| hi.min(own)));
+    // What it took longer than others is no distance.
     let least = Bounds {
-        hi_ns: None,
+        hi_ns: half.hi_ns.filter(|_| longer_ns > 0),
         ..half
     };
     path(crossing, least, facts.spared, ledger);

@@ -14,6 +14,7 @@ impl Pack for One {
 
     fn pack(&self, p: &mut Packer<'_>) {
         let [asked, answered] = self.inner_ns;
+        let [late_request, late_answer] = self.late_ns;
         let is_held = !self.held.is_none();
         let rare = [
             alternating(self.request_held_ns),
@@ -29,6 +30,8 @@ impl Pack for One {
             alternating(self.behind_ns),
             self.hidden_ns.unsigned_abs() * 2 + u64::from(self.may_be_held),
             alternating(self.silent_ns),
+            alternating(late_request),
+            alternating(late_answer),
             self.lost.number() * 2 + u64::from(self.is_datagram),
         ];
         let is_rare = rare.iter().fold(0, |bits, n| bits | n) != 0;
@@ -80,7 +83,7 @@ impl Pack for One {
         self.wait_ns = straight(wait);
         self.response_passing_ns = straight(response_passing);
         match more & 2 {
-            0 => self.set_rare([0; 14]),
+            0 => self.set_rare([0; 16]),
             _ => self.set_rare(u.numbers()?),
         }
         if more & 1 == 1 {
@@ -95,7 +98,7 @@ impl Pack for One {
 impl One {
     /// What most calls have none of.
     #[inline(always)]
-    fn set_rare(&mut self, rare: [u64; 14]) {
+    fn set_rare(&mut self, rare: [u64; 16]) {
         let [
             request_held,
             response_held,
@@ -110,6 +113,8 @@ impl One {
             behind,
             hidden,
             silent,
+            late_request,
+            late_answer,
             lost,
         ] = rare;
         self.request_held_ns = straight(request_held);
@@ -125,6 +130,7 @@ impl One {
         self.hidden_ns = (hidden / 2) as i64;
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
+        self.late_ns = [straight(late_request), straight(late_answer)];
         self.lost = Lost::of(lost / 2);
         self.is_datagram = lost % 2 == 1;
     }

@@ -1,6 +1,7 @@
 //! Ledgers of generated calls: lines divide what the client waited, and what one end knows holds what both do.
 
 mod doubt;
+mod late;
 
 use super::*;
 use model::{EpisodeKind, Pace, PerClass, TimeClass};
@@ -69,6 +70,7 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
     OneFacts {
         to_server,
         to_client,
+        varies_ns: 0,
         waits_tell: true,
         unloaded_ns: None,
         spared: None,
@@ -279,10 +281,11 @@ proptest! {
         (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
         inner_ns in [0..900 * MS, 0..900 * MS], (locked_ns, sure) in (0..900 * MS, 0..=100i64),
-        paced in [paced(), paced()],
+        paced in [paced(), paced()], late_ns in [0..900 * MS, 0..900 * MS], varies_ns in 0..200 * MS,
     ) {
         let call = One {
             inner_ns,
+            late_ns,
             locked_ns,
             lock_ns: locked_ns / 100 * sure,
             stall_ns,
@@ -299,6 +302,7 @@ proptest! {
         };
         let share = |(trips, is_sure)| Share { cause: Cause::Chatty, trips, of: 100, is_sure };
         let facts = OneFacts {
+            varies_ns,
             waits_tell,
             fragments_ns,
             paced,

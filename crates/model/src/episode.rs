@@ -32,10 +32,17 @@ pub enum EpisodeKind {
     SenderPause,
     /// The same behind a segment that may have ended a message: within one only where a protocol says so.
     SenderSilence,
+    /// A segment that may be the first of a message came later than others of its direction, by its sender's own time stamps
+    /// (RFC 7323): the path kept it. From when it would have come until it did, at least.
+    Late,
+    /// So did segments each of which had left before the one before it came: all of that time they were on the path.
+    Kept,
+    /// And they came one after another all along: they stood in a queue, before a line that was full.
+    Queued,
 }
 
 impl EpisodeKind {
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 11;
     pub const ALL: [EpisodeKind; EpisodeKind::COUNT] = [
         EpisodeKind::Recovery,
         EpisodeKind::ZeroWindow,
@@ -45,7 +52,19 @@ impl EpisodeKind {
         EpisodeKind::DelayedAck,
         EpisodeKind::SenderPause,
         EpisodeKind::SenderSilence,
+        EpisodeKind::Late,
+        EpisodeKind::Kept,
+        EpisodeKind::Queued,
     ];
+
+    /// Whether its sender's time stamps tell it, where its bytes come to: next to the sender there is nothing to tell.
+    #[must_use]
+    pub fn is_of_stamps(self) -> bool {
+        matches!(
+            self,
+            EpisodeKind::Late | EpisodeKind::Kept | EpisodeKind::Queued
+        )
+    }
 
     /// What a wait of this kind is for: as the account of a connection has it.
     #[must_use]
@@ -56,6 +75,8 @@ impl EpisodeKind {
             EpisodeKind::SmallWindow => TimeClass::SmallWindow,
             EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => TimeClass::SenderApplication,
+            EpisodeKind::Late | EpisodeKind::Kept => TimeClass::Transfer,
+            EpisodeKind::Queued => TimeClass::Bandwidth,
         }
     }
 }

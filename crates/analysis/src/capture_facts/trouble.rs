@@ -70,7 +70,7 @@ impl Trouble {
 pub const BURST_NS: i64 = 2_000_000;
 
 /// What is remembered by connection, in the order in which it was told.
-struct Lists<T> {
+pub(super) struct Lists<T> {
     lists: HashMap<ConnectionId, VecDeque<T>, foldhash::fast::FixedState>,
     /// In all lists.
     remembered: usize,
@@ -90,7 +90,13 @@ impl<T> Lists<T> {
         self.lists.entry(connection).or_default()
     }
 
-    fn push(&mut self, connection: ConnectionId, one: T) {
+    /// What is remembered of a connection.
+    pub(super) fn all(&self, connection: ConnectionId) -> vec_deque::Iter<'_, T> {
+        let list = self.lists.get(&connection);
+        list.map_or_else(vec_deque::Iter::default, VecDeque::iter)
+    }
+
+    pub(super) fn push(&mut self, connection: ConnectionId, one: T) {
         self.remembered += 1;
         let most = match self.remembered > limits::TROUBLES {
             true => limits::EPISODES,
@@ -104,7 +110,7 @@ impl<T> Lists<T> {
     }
 
     /// Forgets connections of which nothing was told lately, where there are too many.
-    fn forget(&mut self, is_late: impl Fn(&T) -> bool) {
+    pub(super) fn forget(&mut self, is_late: impl Fn(&T) -> bool) {
         if self.lists.len() <= limits::TROUBLED_CONNECTIONS {
             return;
         }

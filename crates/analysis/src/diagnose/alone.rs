@@ -1,6 +1,6 @@
 //! The calls of a single capture into what is kept of each, once the episodes that it overlaps are settled.
 
-use crate::capture_facts::{CaptureFacts, Trouble};
+use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::compare::gather::Parts;
 use crate::half::{number_of, work_of};
 use crate::locks::{Coincidences, LockWaits};
@@ -33,6 +33,8 @@ pub(super) struct OneSided {
     pub coincidence: Coincidences,
     pub rounds: Rounds,
     pub parts: Option<Box<Parts>>,
+    /// How late their messages came, and how long they waited beside that.
+    pub varied: Varied,
 }
 
 /// A call of a single capture that waits for its episodes.
@@ -145,6 +147,7 @@ impl OneSided {
                 Lost::Nothing | Lost::Perhaps | Lost::Hidden => {}
             }
             self.unheard_ns = self.unheard_ns.saturating_add(one.unheard_ns);
+            self.varied.call(&one);
             self.kept.push(&one);
         }
     }
@@ -177,6 +180,8 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         ..One::default()
     };
     let (asked, answered) = (times.request_last, times.response_first);
+    one.late_ns = [(Direction::ToServer, from), (Direction::ToClient, answered)]
+        .map(|(d, at)| facts.delays.at(b.connection, d, at));
     let mut resent = false;
     let near = facts.troubles.overlapping(b.connection, from, to);
     if near.clone().next().is_some() {

@@ -117,6 +117,7 @@ impl Diagnoser {
             links: links.clone(),
             cut_ns: self.cut_ns,
             unheard_ns: self.alone.unheard_ns,
+            varied: &self.alone.varied,
             behind_skips: self.alone.behind_skips,
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
@@ -250,6 +251,7 @@ impl Diagnoser {
                     halves: Some(&seen.further),
                     attributes: Some(&self.attributes[0]),
                 },
+                varies_ns: self.alone.varied.most_ns(),
                 // Where replies are passing for much of the time, calls wait behind those of others.
                 waits_tell: !self.captures[0].waits_behind_others(),
                 missing: Missing::of([(one, 0)].into_iter()),
@@ -281,6 +283,7 @@ impl Diagnoser {
             capture,
             halves: [to_server, client.half],
             further: Further::default(),
+            varies_ns: 0,
             waits_tell: !capture.waits_behind_others(),
             missing: Missing::of([(health, 0)].into_iter()),
             streams,

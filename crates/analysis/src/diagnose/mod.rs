@@ -432,6 +432,7 @@ impl Diagnoser {
         let facts = &mut self.captures[which];
         facts.troubles.forget_before(now + -LATELY_NS);
         facts.holes.forget_before(now + -LATELY_NS);
+        facts.delays.forget_before(now + -LATELY_NS);
         facts.skips.forget_before(now + -LATELY_NS);
         if self.captures.len() == 1 {
             self.alone.settle(&self.captures[0], Some(now));

@@ -15,7 +15,9 @@
 //! calls seen in both captures it counts how long a message took to leave and to
 //! arrive: where most arrive twice as slowly as they left, all at one rate, that
 //! is the rate of a link. It is charged with the bytes' time on it and, if it was
-//! busy half of the time, with the queue before it.
+//! busy half of the time, with the queue before it. Where bytes come to, time
+//! counts in which segment after segment came later than else by its sender's own
+//! time stamps, each of which had left before the one before it came.
 //!
 //! # What to check next
 //! The utilization of every link on the way at that time; rate limits and policers
@@ -33,7 +35,7 @@ use crate::results::{Finding, Side};
 use crate::streams::{DIRECTIONS, receiver, sender};
 use crate::text::{Value, text};
 use ledger::FullLine;
-use model::{Direction, TimeClass};
+use model::{Direction, EpisodeKind, TimeClass};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "network-bandwidth",
@@ -96,7 +98,7 @@ fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
     let worst = DIRECTIONS.into_iter().max_by_key(|d| of(*d))?;
     let own = match facts.links.iter().find(|link| link.direction == worst) {
         Some(link) => of_messages(facts, link),
-        None => of_line(facts, worst),
+        None => of_line(facts, worst).or_else(|| of_queue(facts, worst)),
     };
     Some(Finding {
         title: "A link on the way is full".into(),
@@ -160,6 +162,26 @@ fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
     })
 }
 
+/// Where bytes come to, by their sender's time stamps.
+fn of_queue(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
+    let seen = facts.captures.iter().map(|c| &c.episodes[d.index()][EpisodeKind::Queued]);
+    let longest = seen.max_by_key(|queued| queued.ns).filter(|queued| queued.ns > 0)?;
+    Some(Finding {
+        confidence: 0.85,
+        first: longest.worst.first,
+        last: longest.worst.last,
+        facts: numbers([("queued_ns", longest.ns)]),
+        evidence: evidence::of_calls(facts, &longest.worst, SHOWS),
+        why: text!(
+            "By its own time stamps what the {from} sends had left it when it came to the {to}, later than else and segment after segment, for {queued}: it stood in a queue before a link on the way.",
+            from = sender(d),
+            to = receiver(d),
+            queued = Value::Duration(longest.ns),
+        ),
+        ..Rule::NetworkBandwidth.finding()
+    })
+}
+
 fn of_messages(facts: &Facts<'_>, link: &Link) -> Option<Finding> {
     let slowest = facts.matched?.narrowest[link.direction.index()].slowest();
     let busy = link.busy_ns.saturating_mul(100) / link.elapsed_ns.max(1);
@@ -211,6 +233,20 @@ mod tests {
             why.contains("reaches the client at 10.0 Mbit/s") && why.contains("50 %"),
             "{why}"
         );
+    }
+
+    #[test]
+    fn what_comes_late_segment_after_segment_stood_in_a_queue() {
+        let queued = |ns| {
+            found(Rule::NetworkBandwidth, |f| {
+                f.held(Direction::ToClient, EpisodeKind::Queued, 10, ns);
+            })
+        };
+        let f = queued(TOTAL_NS / 2).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Network, Some(TOTAL_NS / 2)));
+        let why = f.why.to_string();
+        assert!(why.contains("By its own time stamps what the server sends had left it"), "{why}");
+        assert!(queued(TOTAL_NS / 5).is_none());
     }
 
     #[test]

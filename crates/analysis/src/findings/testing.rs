@@ -3,7 +3,7 @@
 
 use super::Rule;
 use crate::app::{AppFacts, ServerFacts};
-use crate::capture_facts::CaptureFacts;
+use crate::capture_facts::{CaptureFacts, Varied};
 use crate::diagnose::Kind;
 use crate::facts::{Account, Basis, Exhibits, Facts, Thresholds};
 use crate::health::Health;
@@ -55,6 +55,7 @@ pub(super) struct Fixture {
     pub links: Vec<Link>,
     pub cut_ns: i64,
     pub unheard_ns: i64,
+    pub varied: Varied,
     pub behind_skips: (u64, i64),
     pub sql: Option<SqlResult>,
     pub startup: Option<ClientStartup>,
@@ -101,6 +102,7 @@ impl Fixture {
             links: Vec::new(),
             cut_ns: 0,
             unheard_ns: 0,
+            varied: Varied::default(),
             behind_skips: (0, 0),
             sql: None,
             startup: None,
@@ -207,6 +209,7 @@ impl Fixture {
             links: self.links.clone(),
             cut_ns: self.cut_ns,
             unheard_ns: self.unheard_ns,
+            varied: &self.varied,
             behind_skips: self.behind_skips,
             sql: self.sql.as_ref(),
             startup: self.startup.as_ref().map(|s| (0, s)),

@@ -28,6 +28,7 @@ mod reassembly;
 mod recovery;
 mod rest;
 mod sequence;
+mod stamps;
 mod stream;
 mod tcp;
 mod tombstone;

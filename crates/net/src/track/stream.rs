@@ -8,6 +8,7 @@ use super::pace::Paced;
 use super::queue::Queue;
 use super::reassembly::{Origin, Reassembly};
 use super::recovery::Recovery;
+use super::stamps::Stamps;
 use super::sequence::{ack_position, before, data_position, first_position};
 use super::window::Window;
 use super::{MILLISECOND, SECOND};
@@ -125,6 +126,8 @@ pub(super) struct Stream {
     pub again: Option<Again>,
     /// How long bytes queued when, where that is asked for.
     pub queue: Option<Box<Queue>>,
+    /// What came later than usual by its sender's clock, where that is asked for.
+    pub stamps: Option<Box<Stamps>>,
 }
 
 impl Stream {

@@ -75,6 +75,7 @@ impl Tcp {
         };
         for stream in &mut tcp.streams {
             stream.queue = wanted.timelines.then(Box::default);
+            stream.stamps = wanted.timelines.then(Box::default);
             stream.goes_unasked = wanted.bytes_alone;
         }
         tcp
@@ -197,6 +198,17 @@ impl Tcp {
             return self.reset(out, s, d);
         }
         count(s, stream);
+        if let Some(stamps) = &mut stream.stamps
+            && let Some((stamp, _)) = s.tcp.timestamps
+            && !flags.syn()
+        {
+            stamps.saw(s.mark, stamp, s.payload_length > 0);
+            if stamps.has_untold() {
+                for (kind, stretch) in stamps.take_told(s.mark.time, s.order) {
+                    out.episode(d, kind, stretch);
+                }
+            }
+        }
         if stream.start == Start::Unknown && self.opening.is_challenge(s, d, peer) {
             return Verdict::Goes;
         }
@@ -219,6 +231,9 @@ impl Tcp {
         data(out, s, bytes, d, stream, peer, packet);
         if s.payload_length > 0 {
             peer.held.peer_sent();
+            if let Some(stamps) = &mut peer.stamps {
+                stamps.asked();
+            }
         }
         if d == Direction::ToClient
             && !stream.goes_unasked

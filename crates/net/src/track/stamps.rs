@@ -1,0 +1,320 @@
+//! A sender's own time stamps (RFC 7323 section 3.2) into how much later than usual its segments came: what the path
+//! kept, whatever the sender did.
+//!
+//! A stamp is the sender's clock when the segment left. So when it came, less its stamp, is the path and how far the two
+//! clocks are apart; the least of that is the path with nothing on it, and what others have more of was kept on the way.
+//! The length of a tick comes from the stamps themselves. Clocks drift: the least may grow a little. One that runs slower
+//! than that would be later and later, so what came late is told once another comes in time.
+//!
+//! Of late segments each of which had left before the one before it came, all the time until the last is the path's: what
+//! its sender did was over. Where they came all along, they stood in a queue, before a line that was full.
+
+use super::recovery::Stretch;
+use super::{MILLISECOND, SECOND};
+use model::{EpisodeKind, Mark, Time};
+use serde::{Deserialize, Serialize};
+
+/// Ticks that systems are known to have (RFC 7323 section 5.4 asks for 1 ms to 1 s), but for those that tell nothing.
+const TICKS_NS: [i64; 4] = [1_000, MILLISECOND, 4 * MILLISECOND, 10 * MILLISECOND];
+/// What stamps show of it lies within so many of a hundred.
+const ALIKE_PERCENT: i64 = 12;
+/// Sooner, and by fewer ticks, that is not known.
+const SHOWN_AFTER_NS: i64 = 50 * MILLISECOND;
+const SHOWN_BY_TICKS: i64 = 20;
+
+/// No two clocks drift apart faster: one part in so many (NTP slews by 500 ppm).
+const DRIFT: i64 = 2_000;
+/// Less than that, and than two ticks, is no delay that is told.
+const LEAST_NS: i64 = 2 * MILLISECOND;
+/// Within a tick and this it came in time.
+const IN_TIME_NS: i64 = MILLISECOND / 2;
+/// What comes so much sooner than any before is another clock, or one that was set; as is one that is late for so long.
+const STEP_NS: i64 = 50 * MILLISECOND;
+const STEPPED_NS: i64 = 30 * SECOND;
+
+/// So many late segments, and runs of them, wait for one that comes in time.
+const UNTOLD: usize = 32;
+
+/// In a run of which no such part passed without a segment, they came one after another all along.
+const QUEUED_GAPS: i64 = 4;
+
+/// What came later than usual, and waits for something that comes in time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Late {
+    kind: EpisodeKind,
+    /// From when it would have come.
+    since: Time,
+    /// The first and the last packet of it.
+    first: Mark,
+    last: Mark,
+    /// The longest time in it without a packet.
+    gap_ns: i64,
+    /// Whether its first packet is told by itself.
+    is_told: bool,
+}
+
+impl Late {
+    fn of(kind: EpisodeKind, packet: Mark, ns: i64) -> Late {
+        Late {
+            kind,
+            since: Time(packet.time.0.saturating_sub(ns)),
+            first: packet,
+            last: packet,
+            gap_ns: ns,
+            is_told: false,
+        }
+    }
+
+    /// Whether it is more than one packet that is told by itself.
+    fn tells_more(&self) -> bool {
+        !self.is_told || self.first.packet != self.last.packet
+    }
+
+    /// The next packet came late too: whether it had left before the last one came.
+    fn goes_on(&mut self, packet: Mark, ns: i64) -> bool {
+        let gap_ns = packet.time - self.last.time;
+        let goes_on = (0..=ns).contains(&gap_ns);
+        if goes_on {
+            self.last = packet;
+            self.gap_ns = self.gap_ns.max(gap_ns);
+        }
+        goes_on
+    }
+
+    /// Where packets came all along, they stood in a queue.
+    fn told(self, order: u64) -> (EpisodeKind, Stretch) {
+        let whole_ns = self.last.time - self.since;
+        let kind = match self.kind {
+            EpisodeKind::Kept if self.gap_ns.saturating_mul(QUEUED_GAPS) <= whole_ns => {
+                EpisodeKind::Queued
+            }
+            kind => kind,
+        };
+        let first = Mark {
+            time: self.since,
+            ..self.first
+        };
+        (kind, Stretch::of(first, self.last, order))
+    }
+}
+
+/// One direction's, as they come.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Stamps {
+    /// When the first came, and the last stamp, in ticks since that.
+    begun: Option<Time>,
+    last: u32,
+    ticks: i64,
+    tick_ns: i64,
+    /// The least of when one came, less its stamp, and when that was so.
+    least_ns: i64,
+    least_at: Time,
+    /// What came late and no other in time since, and the run of late ones that goes on.
+    untold: Vec<Late>,
+    run: Option<Late>,
+    /// Whether the other side has sent data since the last data.
+    asked: bool,
+}
+
+impl Stamps {
+    /// The other side has sent data: what comes next may be an answer.
+    pub(super) fn asked(&mut self) {
+        self.asked = true;
+    }
+
+    /// Takes a segment's stamp. Late data is told by itself where it may be the first of a message.
+    pub(super) fn saw(&mut self, packet: Mark, stamp: u32, has_data: bool) {
+        let at = packet.time;
+        let Some(begun) = self.begun else {
+            (self.begun, self.last) = (Some(at), stamp);
+            return;
+        };
+        let more = i64::from(stamp.wrapping_sub(self.last) as i32);
+        self.ticks = self.ticks.saturating_add(more);
+        self.last = stamp;
+        let passed = at - begun;
+        if self.tick_ns == 0 {
+            self.tick_ns = tick_of(passed, self.ticks);
+            (self.least_ns, self.least_at) = (self.came_ns(passed), at);
+            return;
+        }
+        let came = self.came_ns(passed);
+        let since = at - self.least_at;
+        let grown = self.least_ns.saturating_add(since.max(0) / DRIFT);
+        let beyond = came.saturating_sub(grown);
+        if beyond < -STEP_NS || since > STEPPED_NS {
+            self.untold.clear();
+            self.run = None;
+            (self.least_ns, self.least_at) = (came, at);
+            return;
+        }
+        if beyond <= self.tick_ns + IN_TIME_NS {
+            (self.least_ns, self.least_at) = (came.min(grown), at);
+        }
+        if has_data {
+            self.data(packet, beyond.saturating_sub(self.tick_ns));
+        }
+    }
+
+    fn data(&mut self, packet: Mark, late_ns: i64) {
+        let may_be_first = std::mem::take(&mut self.asked);
+        let is_late = late_ns >= LEAST_NS.max(2 * self.tick_ns);
+        let goes_on = |run: &mut Late| is_late && run.goes_on(packet, late_ns);
+        if !self.run.as_mut().is_some_and(goes_on) {
+            let next = is_late.then(|| Late::of(EpisodeKind::Kept, packet, late_ns));
+            let next = next.map(|run| Late {
+                is_told: may_be_first,
+                ..run
+            });
+            let over = std::mem::replace(&mut self.run, next);
+            self.keep(over.filter(Late::tells_more));
+        }
+        if is_late && may_be_first {
+            self.keep(Some(Late::of(EpisodeKind::Late, packet, late_ns)));
+        }
+    }
+
+    fn keep(&mut self, late: Option<Late>) {
+        if self.untold.len() < UNTOLD {
+            self.untold.extend(late);
+        }
+    }
+
+    /// When a segment came, so long after the first, less its stamp.
+    fn came_ns(&self, passed: i64) -> i64 {
+        passed.saturating_sub(self.ticks.saturating_mul(self.tick_ns))
+    }
+
+    /// What is sure now, where what came last came in time: from when it would have come to when it did. `order` is of that
+    /// packet, and `now` its time.
+    pub(super) fn take_told(
+        &mut self,
+        now: Time,
+        order: u64,
+    ) -> impl Iterator<Item = (EpisodeKind, Stretch)> + use<> {
+        let told = match self.least_at == now {
+            true => {
+                let over = self.run.take();
+                self.keep(over.filter(Late::tells_more));
+                std::mem::take(&mut self.untold)
+            }
+            false => Vec::new(),
+        };
+        told.into_iter().map(move |late| late.told(order))
+    }
+
+    pub(super) fn has_untold(&self) -> bool {
+        self.run.is_some() || !self.untold.is_empty()
+    }
+}
+
+/// The length of a tick, of which so many passed in a time; 0 where that does not tell.
+fn tick_of(passed_ns: i64, ticks: i64) -> i64 {
+    if passed_ns < SHOWN_AFTER_NS || ticks < SHOWN_BY_TICKS {
+        return 0;
+    }
+    let shown = passed_ns / ticks;
+    let is_alike = |tick: &i64| (shown - tick).abs() <= (tick * ALIKE_PERCENT / 100).max(1);
+    TICKS_NS.into_iter().find(is_alike).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::PacketRef;
+
+    /// Segments by their sender's clock and when they came, in milliseconds; what is told of each, likewise: when it
+    /// came, and how late.
+    fn all_told(tick_ms: i64, segments: impl IntoIterator<Item = (i64, i64)>) -> Vec<(EpisodeKind, i64, i64)> {
+        let (mut stamps, mut told) = (Stamps::default(), Vec::new());
+        let mut before = i64::MIN / 2;
+        for (order, (sent, came)) in (1..).zip(segments) {
+            let mark = Mark {
+                time: Time(came * MILLISECOND),
+                packet: PacketRef {
+                    file: 0,
+                    frame: order as u32,
+                },
+            };
+            // It counts on through the end of what the option holds.
+            let stamp = (u32::MAX - 100).wrapping_add((sent / tick_ms) as u32);
+            // What leaves at once is one message.
+            if sent - std::mem::replace(&mut before, sent) > 0 {
+                stamps.asked();
+            }
+            stamps.saw(mark, stamp, true);
+            for (kind, s) in stamps.take_told(mark.time, order) {
+                let ns = s.last.time - s.first.time;
+                told.push((kind, s.last.time.0 / MILLISECOND, ns / MILLISECOND));
+            }
+        }
+        told
+    }
+
+    /// The same of what may be the first of a message.
+    fn told(tick_ms: i64, segments: impl IntoIterator<Item = (i64, i64)>) -> Vec<(i64, i64)> {
+        let all = all_told(tick_ms, segments).into_iter();
+        let firsts = all.filter(|(kind, ..)| *kind == EpisodeKind::Late);
+        firsts.map(|(_, at, ns)| (at, ns)).collect()
+    }
+
+    fn runs(segments: impl IntoIterator<Item = (i64, i64)>) -> Vec<(EpisodeKind, i64, i64)> {
+        let all = all_told(1, segments).into_iter();
+        all.filter(|(kind, ..)| *kind != EpisodeKind::Late).collect()
+    }
+
+    /// One each 10 ms, 5 ms under way, but for what those between `kept` wait for the end of that.
+    fn kept(from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
+        (0..100).map(move |i| {
+            let (sent, came) = (i * 10, i * 10 + 5);
+            (sent, if (from..to).contains(&came) { to } else { came })
+        })
+    }
+
+    #[test]
+    fn what_the_path_kept_came_later_than_its_stamp_says() {
+        // To a tick; the clock may have drifted by nothing that shows here.
+        assert_eq!(
+            told(1, kept(500, 530)),
+            [(530, 23), (530, 13), (530, 3)],
+            "25, 15 and 5 ms, told as they are once one is in time"
+        );
+    }
+
+    #[test]
+    fn what_came_together_had_been_kept_and_what_came_one_by_one_had_queued() {
+        assert_eq!(runs(kept(500, 530)), [(EpisodeKind::Kept, 530, 23)]);
+        // Fifty leave at once each second, and pass a line that takes 2 ms for each.
+        let line = (0..10).flat_map(|turn| {
+            let one = move |i: i64| (turn * 1_000, turn * 1_000 + 5 + i * 2);
+            (0..50).map(one)
+        });
+        let second = runs(line).get(1).copied();
+        assert_eq!(second, Some((EpisodeKind::Queued, 2_103, 96)));
+        // As many that leave as they come are their sender's own pace.
+        let paced = (0..500).map(|i| (i * 2, i * 2 + 5));
+        assert_eq!(runs(paced), []);
+    }
+
+    #[test]
+    fn a_sender_that_is_silent_keeps_nobody_waiting_on_the_path() {
+        let paused = (0..100).map(|i| (i * 10 + i / 50 * 500, i * 10 + i / 50 * 500 + 5));
+        assert_eq!(told(1, paused), []);
+    }
+
+    /// Two ticks are no delay.
+    #[test]
+    fn a_clock_of_coarse_ticks_tells_what_is_longer_than_they_are() {
+        assert_eq!(told(10, kept(500, 530)), []);
+        assert_eq!(told(10, kept(500, 560)), [(560, 44), (560, 34), (560, 24)]);
+        assert_eq!(told(100, kept(500, 900)), [], "no ticks that are known");
+    }
+
+    #[test]
+    fn what_never_comes_in_time_again_is_another_clock() {
+        let slower = (0..9_000).map(|i| (i * 10, i * 10 + i * 10 / 50));
+        assert_eq!(told(1, slower), [], "one that runs by a fiftieth slower");
+        let set = (0..9_000).map(|i| (i * 10, i * 10 + i / 100 * 300));
+        assert_eq!(told(1, set), [], "one that was set");
+    }
+}
