@@ -82,6 +82,43 @@ def delay(case, delay_ms, clients=4, mode="simple", rate=None):
     return turned(seconds, *response)
 
 
+@kind(
+    "pgsql-path-stutters",
+    "a path that keeps everything for moments, again and again, and loses nothing",
+    field_case="K49",
+    mild=dict(kept_ms=80),
+    harsh=dict(kept_ms=120),
+    healthy=dict(kept_ms=0),
+    draw=lambda d: dict(
+        kept_ms=d.log_uniform(25, 160), every_ms=d.randint(300, 900), direction=d.choice(["both", "both", "s2c"]), delay_ms=d.log_uniform(0.1, 1)
+    ),
+)
+def path_stutters(case, kept_ms, every_ms=300, direction="both", delay_ms=0.05, sessions=3):
+    turn = ["select {i}, 'known'", "think 5"]
+    moments = [(0.6 + i * every_ms / 1e3, f"keep {direction} {kept_ms:.0f}") for i in range(round(4000 / every_ms))] if kept_ms else []
+    with case.bench(noise_limits=BUSY) as b:
+        database = PostgreSQL(b)
+        b.wire(f"both delay_us={delay_ms * 1000:.0f}")
+        with b.capture():
+            b.later(*moments)
+            rows = postgresql.load(b, [dict(work="script", steps=turn, n=2000, secs=4.6)] * sessions)
+        served = database.log()
+    # What neither the path as a rule nor the statements took was kept on the way.
+    expectation = judged(rows, served, 2 * delay_ms, rest="network", turns=False)
+    if expectation.side == ["network"]:
+        wrong = ["server-slow", "server-stall", "client-host-slow", "network-loss"]
+        # Requests leave no trace at the client of when they came, but for answers that were kept as well.
+        expectation.alone = ["network"]
+        expectation.forbid = [*expectation.forbid, *wrong]
+        both = ["--client", "client.pcap", "--server", "server.pcap"]
+        expectation.runs = [
+            expect.run("at both ends", "diagnose", both, side=["network"], cause=["network-delay"], forbid=wrong),
+            expect.run("at the client", "diagnose", ["--client", "client.pcap"], side=["network", "undetermined"], forbid=wrong),
+            expect.run("at the server", "diagnose", ["--server", "server.pcap"], side=["network", "none", "undetermined"], forbid=wrong),
+        ]
+    return expectation
+
+
 @kind("pgsql-lock-trips", "a row's lock is held while its holder's next statements cross the path",
       mild=dict(delay_ms=2, clients=6), harsh=dict(delay_ms=5, clients=12), healthy=dict(delay_ms=0.1, clients=4, rate=40),
       draw=lambda d: dict(delay_ms=d.log_uniform(2, 12), clients=d.randint(4, 16)))

@@ -174,7 +174,8 @@ impl<'a> Facts<'a> {
         let untimed = seen.unanswered.0 > 0 || seen.in_order > 0;
         self.is_slow(self.response())
             || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
-            || (a.basis == Basis::Server && self.is_slow_tail(self.varied.beyond(self.thresholds.tail_ns)))
+            || (a.basis == Basis::Server
+                && self.is_slow_tail(self.varied.beyond(self.thresholds.tail_ns)))
     }
 
     /// Whether calls that took longer than one may, in all and so many, are a tail that recurs and matters.

@@ -448,7 +448,8 @@ impl OneWhole<'_> {
                 self.kept.each(|call| {
                     let halves = self.halves_of(call);
                     let [_, to_client] = halves;
-                    let later_ns = self.sent_again_ns(halves, call) + call.late_before_ns(to_client);
+                    let later_ns =
+                        self.sent_again_ns(halves, call) + call.late_before_ns(to_client);
                     let own_ns = beyond(halves).saturating_add(later_ns);
                     beyond_ns = beyond_ns.saturating_add(own_ns);
                 });

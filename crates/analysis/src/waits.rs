@@ -22,12 +22,13 @@ pub struct Times {
     pub response_last: Time,
 }
 
-/// Lays stretches of the call's connection over its times. Recovery is looked at elsewhere.
+/// Lays stretches of the call's connection over its times. Recovery is looked at elsewhere, and what was not heard of.
 pub fn held_up<'a>(troubles: impl DoubleEndedIterator<Item = &'a Trouble>, call: &Times) -> HeldUp {
     let mut held = HeldUp::default();
     // From here on until it came, the reply was held up.
     let mut since = call.response_first;
-    for t in troubles.rev().filter(|t| t.kind != EpisodeKind::Recovery) {
+    let elsewhere = [EpisodeKind::Recovery, EpisodeKind::Unheard];
+    for t in troubles.rev().filter(|t| !elsewhere.contains(&t.kind)) {
         let overlap = |from: Time, to: Time| t.overlap_ns(from, to);
         // Before its first byte a reply is the server's work, not a pause in it; and what came before it late may have had
         // nothing to do with it.
@@ -115,6 +116,19 @@ mod tests {
         assert_eq!(held(d, EpisodeKind::ClosingWindow, 150, 250), (50, 0));
         assert_eq!(held(d, EpisodeKind::ZeroWindow, 350, 390), (0, 0));
         assert_eq!(held(d, EpisodeKind::Recovery, 100, 400), (0, 0));
+    }
+
+    /// Before an answer's first byte its server may have been at work, whatever came late before that.
+    #[test]
+    fn what_stood_in_a_queue_did_while_messages_passed() {
+        for kind in [EpisodeKind::Kept, EpisodeKind::Queued] {
+            assert_eq!(held(Direction::ToClient, kind, 250, 380), (80, 0));
+            assert_eq!(held(Direction::ToServer, kind, 150, 250), (50, 0));
+        }
+        assert_eq!(
+            held(Direction::ToServer, EpisodeKind::Unheard, 100, 300),
+            (0, 0)
+        );
     }
 
     #[test]

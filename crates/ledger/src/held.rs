@@ -176,6 +176,7 @@ impl Cause {
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => Cause::NotWriting,
             EpisodeKind::Late | EpisodeKind::Kept => Cause::Path,
             EpisodeKind::Queued => Cause::Bandwidth,
+            EpisodeKind::Unheard => Cause::Outage,
         }
     }
 }

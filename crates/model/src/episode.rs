@@ -39,10 +39,13 @@ pub enum EpisodeKind {
     Kept,
     /// And they came one after another all along: they stood in a queue, before a line that was full.
     Queued,
+    /// What was sent was acknowledged by data alone, and later than a host acknowledges by its timer as a rule: nothing was
+    /// heard of it meanwhile.
+    Unheard,
 }
 
 impl EpisodeKind {
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
     pub const ALL: [EpisodeKind; EpisodeKind::COUNT] = [
         EpisodeKind::Recovery,
         EpisodeKind::ZeroWindow,
@@ -55,6 +58,7 @@ impl EpisodeKind {
         EpisodeKind::Late,
         EpisodeKind::Kept,
         EpisodeKind::Queued,
+        EpisodeKind::Unheard,
     ];
 
     /// Whether its sender's time stamps tell it, where its bytes come to: next to the sender there is nothing to tell.
@@ -77,6 +81,7 @@ impl EpisodeKind {
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => TimeClass::SenderApplication,
             EpisodeKind::Late | EpisodeKind::Kept => TimeClass::Transfer,
             EpisodeKind::Queued => TimeClass::Bandwidth,
+            EpisodeKind::Unheard => TimeClass::Unknown,
         }
     }
 }

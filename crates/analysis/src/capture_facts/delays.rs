@@ -148,7 +148,13 @@ mod tests {
 
     #[test]
     fn what_is_rare_beside_longer_waits_counts_as_long_as_it_was() {
-        let seldom = [(1_000, 1, 0), (2, 900, 0), (1, 300, 300), (40, 20, 20), (9, 21, 0)];
+        let seldom = [
+            (1_000, 1, 0),
+            (2, 900, 0),
+            (1, 300, 300),
+            (40, 20, 20),
+            (9, 21, 0),
+        ];
         assert_eq!(varied(&seldom), 22);
     }
 }

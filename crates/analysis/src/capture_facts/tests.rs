@@ -107,3 +107,16 @@ fn a_capture_that_lacks_much_is_known_to_lack_what_came_last() {
     );
     assert!(!facts.holes.lie_within(ConnectionId(8), Time(0), last));
 }
+
+#[test]
+fn how_late_a_message_began_is_known_by_when_it_did() {
+    let mut facts = CaptureFacts::default();
+    facts.episode(&episode(EpisodeKind::Late, 100, 180));
+    facts.episode(&episode(EpisodeKind::Late, 190, 250));
+    let late = |d, at| facts.delays.at(ConnectionId(7), d, Time(at));
+    assert_eq!(late(Direction::ToClient, 180), 80);
+    assert_eq!(late(Direction::ToClient, 250), 60);
+    assert_eq!(late(Direction::ToClient, 200), 0, "another packet");
+    assert_eq!(late(Direction::ToServer, 180), 0, "the other way");
+    assert_eq!(facts.troubles.of(ConnectionId(7)).count(), 0);
+}

@@ -236,6 +236,12 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }
+    // A process that stands still is no host that does: that acknowledges what comes.
+    if one.stall_ns > 0 && one.unheard_ns == 0 {
+        let near = facts.troubles.overlapping(b.connection, asked, answered);
+        let unheard = near.filter(|t| t.kind == EpisodeKind::Unheard);
+        one.unheard_ns = unheard.fold(0, |sum, t| sum + t.overlap_ns(asked, answered));
+    }
     // Behind losses a server that has answered may not send as fast as it answers.
     let is_hidden = b.hidden_ns.is_some() && b.response_first == b.response;
     let longer_ns = b.hidden_ns.unwrap_or(0);

@@ -54,24 +54,29 @@ pub(super) const SHOWS: &str =
 const REMEDY: &str = "find the link that is full at that time, or the limit set on it (policer, virtual machine, cloud), and who shares it";
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    match facts.kind {
-        Kind::Turns => of_streams(facts),
-        Kind::Calls => of_calls(facts),
+    let of = |d: Direction| facts.under_way(d, CLASS);
+    let cost = DIRECTIONS.into_iter().map(of).sum();
+    if !facts.holds_up(cost) {
+        return None;
     }
+    let worst = DIRECTIONS.into_iter().max_by_key(|d| of(*d))?;
+    let found = match facts.kind {
+        Kind::Turns => of_streams(facts),
+        Kind::Calls => of_calls(facts, worst),
+    };
+    Some(Finding {
+        title: "A link on the way is full".into(),
+        cost_ns: Some(cost),
+        remedy: vec![REMEDY.into()],
+        ..found.or_else(|| of_queue(facts, worst))?
+    })
 }
 
 /// What the connections' accounts say of plain streams.
 fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     let waits = UnderWay::most(facts, CLASS, |d| facts.under_way(d, CLASS))?;
-    let each = DIRECTIONS.into_iter();
-    let cost = each.map(|d| facts.under_way(d, CLASS)).sum();
-    if !facts.holds_up(cost) {
-        return None;
-    }
     let (rate, round_trips) = (whole(waits.goodput_bps), waits.round_trips);
     Some(Finding {
-        title: "A link on the way is full".into(),
-        cost_ns: Some(cost),
         facts: numbers([
             ("goodput_bps", rate),
             ("round_trip_min_ns", round_trips.min_ns),
@@ -83,29 +88,16 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
             usual = Value::Duration(round_trips.p50_ns),
             least = Value::Duration(round_trips.min_ns),
         ),
-        remedy: vec![REMEDY.into()],
         ..waits.finding(Rule::NetworkBandwidth, SHOWS)
     })
 }
 
 /// What the messages of matched calls say, and what acknowledgements say at their senders.
-fn of_calls(facts: &Facts<'_>) -> Option<Finding> {
-    let of = |d: Direction| facts.under_way(d, CLASS);
-    let cost = DIRECTIONS.into_iter().map(of).sum();
-    if !facts.holds_up(cost) {
-        return None;
-    }
-    let worst = DIRECTIONS.into_iter().max_by_key(|d| of(*d))?;
-    let own = match facts.links.iter().find(|link| link.direction == worst) {
+fn of_calls(facts: &Facts<'_>, worst: Direction) -> Option<Finding> {
+    match facts.links.iter().find(|link| link.direction == worst) {
         Some(link) => of_messages(facts, link),
-        None => of_line(facts, worst).or_else(|| of_queue(facts, worst)),
-    };
-    Some(Finding {
-        title: "A link on the way is full".into(),
-        cost_ns: Some(cost),
-        remedy: vec![REMEDY.into()],
-        ..own?
-    })
+        None => of_line(facts, worst),
+    }
 }
 
 fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
@@ -164,8 +156,13 @@ fn of_line(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
 
 /// Where bytes come to, by their sender's time stamps.
 fn of_queue(facts: &Facts<'_>, d: Direction) -> Option<Finding> {
-    let seen = facts.captures.iter().map(|c| &c.episodes[d.index()][EpisodeKind::Queued]);
-    let longest = seen.max_by_key(|queued| queued.ns).filter(|queued| queued.ns > 0)?;
+    let seen = facts
+        .captures
+        .iter()
+        .map(|c| &c.episodes[d.index()][EpisodeKind::Queued]);
+    let longest = seen
+        .max_by_key(|queued| queued.ns)
+        .filter(|queued| queued.ns > 0)?;
     Some(Finding {
         confidence: 0.85,
         first: longest.worst.first,
@@ -245,7 +242,10 @@ mod tests {
         let f = queued(TOTAL_NS / 2).unwrap();
         assert_eq!((f.side, f.cost_ns), (Side::Network, Some(TOTAL_NS / 2)));
         let why = f.why.to_string();
-        assert!(why.contains("By its own time stamps what the server sends had left it"), "{why}");
+        assert!(
+            why.contains("By its own time stamps what the server sends had left it"),
+            "{why}"
+        );
         assert!(queued(TOTAL_NS / 5).is_none());
     }
 

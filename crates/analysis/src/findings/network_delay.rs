@@ -12,7 +12,9 @@
 //! clock. How it divides between them depends on the clocks, and is only as good as
 //! the bound that is printed. From the client alone the path's round trip is
 //! measured on acknowledgements, an estimate. From the server alone handshakes show
-//! what the path to the client takes at least, if it did not become shorter.
+//! what the path to the client takes at least, if it did not become shorter. From
+//! any place, what came later than else by its sender's own time stamps (RFC 7323)
+//! was on its way for as long as that.
 //!
 //! # What to check next
 //! The round trip of an idle moment (ping, TCP connect time) against this figure:

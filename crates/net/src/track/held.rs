@@ -152,6 +152,11 @@ impl Held {
         Some((self.flight, last.time))
     }
 
+    /// Whether its last message goes on with what it sends next, unless the peer has sent data since.
+    pub(super) fn goes_on(&self) -> bool {
+        self.goes_on && !self.peer_sent
+    }
+
     pub(super) fn peer_sent(&mut self) {
         self.peer_sent = true;
     }

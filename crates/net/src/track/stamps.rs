@@ -4,7 +4,9 @@
 //! A stamp is the sender's clock when the segment left. So when it came, less its stamp, is the path and how far the two
 //! clocks are apart; the least of that is the path with nothing on it, and what others have more of was kept on the way.
 //! The length of a tick comes from the stamps themselves. Clocks drift: the least may grow a little. One that runs slower
-//! than that would be later and later, so what came late is told once another comes in time.
+//! than that would be later and later, and one that was set, or stood still with its host, late from then on. So what came
+//! late is told once another comes in time; or where it became late faster than clocks err, what comes from the other side
+//! is in time, and exchanges that begin afterwards take as long as they are late: a path that is longer now.
 //!
 //! Of late segments each of which had left before the one before it came, all the time until the last is the path's: what
 //! its sender did was over. Where they came all along, they stood in a queue, before a line that was full.
@@ -28,6 +30,10 @@ const DRIFT: i64 = 2_000;
 const LEAST_NS: i64 = 2 * MILLISECOND;
 /// Within a tick and this it came in time.
 const IN_TIME_NS: i64 = MILLISECOND / 2;
+/// No clock runs slower by more than one part in so many.
+const ERRS: i64 = 20;
+/// A run that goes on for so long is told in parts.
+const PART_NS: i64 = 250 * MILLISECOND;
 /// What comes so much sooner than any before is another clock, or one that was set; as is one that is late for so long.
 const STEP_NS: i64 = 50 * MILLISECOND;
 const STEPPED_NS: i64 = 30 * SECOND;
@@ -38,6 +44,15 @@ const UNTOLD: usize = 32;
 /// In a run of which no such part passed without a segment, they came one after another all along.
 const QUEUED_GAPS: i64 = 4;
 
+/// What data a segment has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Data {
+    /// That may begin a message.
+    First,
+    /// That goes on.
+    More,
+}
+
 /// What came later than usual, and waits for something that comes in time.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Late {
@@ -47,6 +62,8 @@ struct Late {
     /// The first and the last packet of it.
     first: Mark,
     last: Mark,
+    /// What of it may be the clock's, unless another comes in time.
+    unsure_ns: i64,
     /// The longest time in it without a packet.
     gap_ns: i64,
     /// Whether its first packet is told by itself.
@@ -60,6 +77,7 @@ impl Late {
             since: Time(packet.time.0.saturating_sub(ns)),
             first: packet,
             last: packet,
+            unsure_ns: 0,
             gap_ns: ns,
             is_told: false,
         }
@@ -79,6 +97,12 @@ impl Late {
             self.gap_ns = self.gap_ns.max(gap_ns);
         }
         goes_on
+    }
+
+    /// The same where only that is taken for its time which is no clock's, if anything is left.
+    fn less_unsure(self) -> Option<Late> {
+        let since = Time(self.since.0.saturating_add(self.unsure_ns));
+        (self.last.time - since >= LEAST_NS).then_some(Late { since, ..self })
     }
 
     /// Where packets came all along, they stood in a queue.
@@ -109,21 +133,23 @@ pub(super) struct Stamps {
     /// The least of when one came, less its stamp, and when that was so.
     least_ns: i64,
     least_at: Time,
+    /// Since when the clock has not been set, for all that shows.
+    set_at: Time,
+    /// How late the last one was; whether that grew faster than a clock errs; and since when a round trip is known to take
+    /// as long.
+    late_ns: i64,
+    is_fast: bool,
+    shown: Time,
     /// What came late and no other in time since, and the run of late ones that goes on.
     untold: Vec<Late>,
     run: Option<Late>,
-    /// Whether the other side has sent data since the last data.
-    asked: bool,
+    /// Up to where runs were told.
+    told_to: Time,
 }
 
 impl Stamps {
-    /// The other side has sent data: what comes next may be an answer.
-    pub(super) fn asked(&mut self) {
-        self.asked = true;
-    }
-
     /// Takes a segment's stamp. Late data is told by itself where it may be the first of a message.
-    pub(super) fn saw(&mut self, packet: Mark, stamp: u32, has_data: bool) {
+    pub(super) fn saw(&mut self, packet: Mark, stamp: u32, data: Option<Data>) {
         let at = packet.time;
         let Some(begun) = self.begun else {
             (self.begun, self.last) = (Some(at), stamp);
@@ -136,6 +162,7 @@ impl Stamps {
         if self.tick_ns == 0 {
             self.tick_ns = tick_of(passed, self.ticks);
             (self.least_ns, self.least_at) = (self.came_ns(passed), at);
+            self.set_at = at;
             return;
         }
         let came = self.came_ns(passed);
@@ -143,34 +170,74 @@ impl Stamps {
         let grown = self.least_ns.saturating_add(since.max(0) / DRIFT);
         let beyond = came.saturating_sub(grown);
         if beyond < -STEP_NS || since > STEPPED_NS {
-            self.untold.clear();
-            self.run = None;
-            (self.least_ns, self.least_at) = (came, at);
-            return;
+            return self.is_set(came, at);
         }
-        if beyond <= self.tick_ns + IN_TIME_NS {
+        self.late_ns = beyond.saturating_sub(self.tick_ns);
+        if self.late_ns <= IN_TIME_NS {
             (self.least_ns, self.least_at) = (came.min(grown), at);
+            self.is_fast = false;
+        } else {
+            self.is_fast |= self.late_ns > since / ERRS;
         }
-        if has_data {
-            self.data(packet, beyond.saturating_sub(self.tick_ns));
+        if let Some(data) = data {
+            self.data(packet, self.late_ns, data == Data::First);
         }
     }
 
-    fn data(&mut self, packet: Mark, late_ns: i64) {
-        let may_be_first = std::mem::take(&mut self.asked);
+    /// By how much its clock may have erred since one came in time: by as much as it may have all along, to two ticks.
+    fn unsure_ns(&self, at: Time) -> i64 {
+        let (since, known) = (at - self.least_at, self.least_at - self.set_at);
+        let errs = i128::from(since) * i128::from(2 * self.tick_ns + IN_TIME_NS);
+        let errs = errs / i128::from(known.max(1));
+        (since / ERRS).min(i64::try_from(errs).unwrap_or(i64::MAX))
+    }
+
+    /// Another clock, or one that was set.
+    fn is_set(&mut self, came: i64, at: Time) {
+        self.untold.clear();
+        (self.run, self.is_fast) = (None, false);
+        (self.least_ns, self.least_at, self.late_ns) = (came, at, 0);
+        self.set_at = at;
+    }
+
+    /// The segment that was seen last, at `now`, acknowledges what was sent after `sent`: it was on its way for no longer.
+    pub(super) fn acknowledges(&mut self, sent: Time, now: Time) {
+        if self.late_ns > now - sent {
+            let came = self.late_ns.saturating_add(self.tick_ns);
+            let grown = (now - self.least_at).max(0) / DRIFT;
+            let came = self.least_ns.saturating_add(grown).saturating_add(came);
+            self.is_set(came, now);
+        } else if self.late_ns > 0 {
+            self.shown = self.shown.max(sent);
+        }
+    }
+
+    /// When one came in time for the last time.
+    pub(super) fn in_time(&self) -> Time {
+        self.least_at
+    }
+
+    fn data(&mut self, packet: Mark, late_ns: i64, may_be_first: bool) {
         let is_late = late_ns >= LEAST_NS.max(2 * self.tick_ns);
         let goes_on = |run: &mut Late| is_late && run.goes_on(packet, late_ns);
         if !self.run.as_mut().is_some_and(goes_on) {
             let next = is_late.then(|| Late::of(EpisodeKind::Kept, packet, late_ns));
+            let unsure_ns = self.unsure_ns(packet.time);
             let next = next.map(|run| Late {
+                unsure_ns,
                 is_told: may_be_first,
+                since: run.since.max(self.told_to),
                 ..run
             });
             let over = std::mem::replace(&mut self.run, next);
             self.keep(over.filter(Late::tells_more));
         }
         if is_late && may_be_first {
-            self.keep(Some(Late::of(EpisodeKind::Late, packet, late_ns)));
+            let unsure_ns = self.unsure_ns(packet.time);
+            self.keep(Some(Late {
+                unsure_ns,
+                ..Late::of(EpisodeKind::Late, packet, late_ns)
+            }));
         }
     }
 
@@ -185,22 +252,35 @@ impl Stamps {
         passed.saturating_sub(self.ticks.saturating_mul(self.tick_ns))
     }
 
-    /// What is sure now, where what came last came in time: from when it would have come to when it did. `order` is of that
-    /// packet, and `now` its time.
+    /// What is sure now: from when it would have come to when it did. `order` is of the packet that came last, `now` its time,
+    /// and the other side's packets came in time until `others`.
     pub(super) fn take_told(
         &mut self,
         now: Time,
         order: u64,
+        others: Time,
     ) -> impl Iterator<Item = (EpisodeKind, Stretch)> + use<> {
-        let told = match self.least_at == now {
-            true => {
-                let over = self.run.take();
-                self.keep(over.filter(Late::tells_more));
-                std::mem::take(&mut self.untold)
-            }
-            false => Vec::new(),
+        let until = match (self.least_at == now, self.is_fast) {
+            (true, _) => now,
+            (false, true) => others.min(self.shown),
+            (false, false) => Time::MIN,
         };
-        told.into_iter().map(move |late| late.told(order))
+        let is_over = |run: &mut Late| {
+            let lasted = run.last.time - run.since;
+            run.last.time <= until && (until == now || lasted >= PART_NS)
+        };
+        if let Some(run) = self.run.take_if(is_over) {
+            self.told_to = run.last.time;
+            self.keep(Some(run).filter(Late::tells_more));
+        }
+        let sure = self.untold.extract_if(.., |late| late.last.time <= until);
+        let told: Vec<Late> = sure.collect();
+        let is_sure = until == now;
+        let told = told.into_iter().filter_map(move |late| match is_sure {
+            true => Some(late),
+            false => late.less_unsure(),
+        });
+        told.map(move |late| late.told(order))
     }
 
     pub(super) fn has_untold(&self) -> bool {
@@ -225,7 +305,10 @@ mod tests {
 
     /// Segments by their sender's clock and when they came, in milliseconds; what is told of each, likewise: when it
     /// came, and how late.
-    fn all_told(tick_ms: i64, segments: impl IntoIterator<Item = (i64, i64)>) -> Vec<(EpisodeKind, i64, i64)> {
+    fn all_told(
+        tick_ms: i64,
+        segments: impl IntoIterator<Item = (i64, i64)>,
+    ) -> Vec<(EpisodeKind, i64, i64)> {
         let (mut stamps, mut told) = (Stamps::default(), Vec::new());
         let mut before = i64::MIN / 2;
         for (order, (sent, came)) in (1..).zip(segments) {
@@ -239,11 +322,12 @@ mod tests {
             // It counts on through the end of what the option holds.
             let stamp = (u32::MAX - 100).wrapping_add((sent / tick_ms) as u32);
             // What leaves at once is one message.
-            if sent - std::mem::replace(&mut before, sent) > 0 {
-                stamps.asked();
-            }
-            stamps.saw(mark, stamp, true);
-            for (kind, s) in stamps.take_told(mark.time, order) {
+            let data = match sent - std::mem::replace(&mut before, sent) {
+                0 => Data::More,
+                _ => Data::First,
+            };
+            stamps.saw(mark, stamp, Some(data));
+            for (kind, s) in stamps.take_told(mark.time, order, Time::MIN) {
                 let ns = s.last.time - s.first.time;
                 told.push((kind, s.last.time.0 / MILLISECOND, ns / MILLISECOND));
             }
@@ -260,7 +344,8 @@ mod tests {
 
     fn runs(segments: impl IntoIterator<Item = (i64, i64)>) -> Vec<(EpisodeKind, i64, i64)> {
         let all = all_told(1, segments).into_iter();
-        all.filter(|(kind, ..)| *kind != EpisodeKind::Late).collect()
+        all.filter(|(kind, ..)| *kind != EpisodeKind::Late)
+            .collect()
     }
 
     /// One each 10 ms, 5 ms under way, but for what those between `kept` wait for the end of that.
@@ -308,6 +393,43 @@ mod tests {
         assert_eq!(told(10, kept(500, 530)), []);
         assert_eq!(told(10, kept(500, 560)), [(560, 44), (560, 34), (560, 24)]);
         assert_eq!(told(100, kept(500, 900)), [], "no ticks that are known");
+    }
+
+    /// How late answers are told to be whose requests left each 10 ms, as they left and came; the other side is in time.
+    fn answers(all: impl Iterator<Item = [i64; 3]>) -> Vec<i64> {
+        let (mut stamps, mut told) = (Stamps::default(), Vec::new());
+        for (order, [asked, sent, came]) in (1..).zip(all) {
+            let [asked, came] = [asked, came].map(|ms| Time(ms * MILLISECOND));
+            let mark = Mark {
+                time: came,
+                ..Mark::default()
+            };
+            stamps.saw(mark, sent as u32, Some(Data::First));
+            told.extend(stamps.take_told(came, order, asked));
+            stamps.acknowledges(asked, came);
+        }
+        let ns = told
+            .iter()
+            .map(|(_, s)| (s.last.time - s.first.time) / MILLISECOND);
+        ns.collect()
+    }
+
+    #[test]
+    fn a_path_that_becomes_longer_makes_late_what_could_not_have_come_sooner() {
+        let longer = |i: i64| [i * 30, i * 30 + 2, i * 30 + 4 + i / 50 * 15];
+        let told = answers((0..100).map(longer));
+        assert!((45..50).contains(&told.len()), "{told:?}");
+        assert!(told.iter().all(|ms| (10..=14).contains(ms)), "{told:?}");
+    }
+
+    /// A host stood still, and its clock with it: what it answers in 4 ms was not under way for 2 s.
+    #[test]
+    fn a_clock_that_stood_still_is_no_path() {
+        let paused = |i: i64| {
+            let [before, behind] = [i > 50, i >= 50].map(|is| i64::from(is) * 2_000);
+            [i * 30 + before, i * 30 + 2, i * 30 + 4 + behind]
+        };
+        assert_eq!(answers((0..100).map(paused)), []);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use super::entry::{Patience, Verdict};
 use super::handshake::{Ecn, Opening};
 use super::metering::{self, Before, full_size};
 use super::sequence::{LARGEST_WINDOW, ack_position, data_position};
+use super::stamps::Data;
 use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::{Measured, Meter};
@@ -202,9 +203,17 @@ impl Tcp {
             && let Some((stamp, _)) = s.tcp.timestamps
             && !flags.syn()
         {
-            stamps.saw(s.mark, stamp, s.payload_length > 0);
+            let data = (s.payload_length > 0).then(|| match stream.held.goes_on() {
+                true => Data::More,
+                false => Data::First,
+            });
+            stamps.saw(s.mark, stamp, data);
             if stamps.has_untold() {
-                for (kind, stretch) in stamps.take_told(s.mark.time, s.order) {
+                let others = peer
+                    .stamps
+                    .as_ref()
+                    .map_or(Time::MIN, |peer| peer.in_time());
+                for (kind, stretch) in stamps.take_told(s.mark.time, s.order, others) {
                     out.episode(d, kind, stretch);
                 }
             }
@@ -231,9 +240,6 @@ impl Tcp {
         data(out, s, bytes, d, stream, peer, packet);
         if s.payload_length > 0 {
             peer.held.peer_sent();
-            if let Some(stamps) = &mut peer.stamps {
-                stamps.asked();
-            }
         }
         if d == Direction::ToClient
             && !stream.goes_unasked

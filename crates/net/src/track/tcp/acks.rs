@@ -1,11 +1,16 @@
 //! What a packet acknowledges, into what the other direction knows: bytes that arrived, round trips, what was
 //! received twice, and what the receiver has that the capture lacks.
 
+use crate::track::MILLISECOND;
 use crate::track::output::Output;
+use crate::track::recovery::Stretch;
 use crate::track::sequence::{ack_position, first_position};
 use crate::track::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use crate::{Handler, Segment};
-use model::{Direction, EpisodeKind};
+use model::{Direction, EpisodeKind, Mark};
+
+/// Linux acknowledges after 40 ms what its application has not answered, and few hosts wait for longer (RFC 1122: 500 ms at most).
+const TIMER_NS: i64 = 50 * MILLISECOND;
 
 /// `s`, a packet of `peer`'s direction, acknowledges `stream`.
 pub(super) fn acknowledge<H: Handler>(
@@ -56,6 +61,9 @@ pub(super) fn acknowledge<H: Handler>(
         if let Some(newest) = &newest {
             if !newest.again {
                 peer.held.answered(now - newest.at, 1);
+                if let Some(stamps) = &mut peer.stamps {
+                    stamps.acknowledges(newest.at, now);
+                }
             }
             if let Some(at) = newest.answers
                 && newest.end == position
@@ -71,6 +79,20 @@ pub(super) fn acknowledge<H: Handler>(
         {
             // It had not been acknowledged when what was before it was.
             queue.waited(newest, stream.acknowledged_at - newest.at);
+        }
+        if let Some(newest) = newest
+            .as_ref()
+            .filter(|n| !n.again && stream.queue.is_some())
+            && d == Direction::ToServer
+            && s.payload_length > 0
+            && now - newest.at >= TIMER_NS + stream.summary.ack_rtt_min_ns.unwrap_or(0)
+        {
+            let since = Mark {
+                time: newest.at,
+                ..s.mark
+            };
+            let stretch = Stretch::of(since, s.mark, s.order);
+            out.episode(d, EpisodeKind::Unheard, stretch);
         }
         let once = newest.is_some_and(|n| !n.again) && !recovering;
         stream.acknowledged = Some(position);

@@ -7,6 +7,7 @@ mod habits;
 mod measures;
 mod plots;
 mod random;
+mod stamps;
 mod tshark;
 mod waits;
 
@@ -397,6 +398,14 @@ impl Script {
         let (recorder, problems) = self.through(|| Tracker::new(Recorder::default()));
         let problems = problems.iter().map(|(kind, p)| (kind, p.count)).collect();
         (recorder.connections, problems)
+    }
+
+    /// The only connection as a diagnosis looks at it.
+    fn timed(&self) -> Seen {
+        let tracker = || Tracker::new(Recorder::default()).with_timelines();
+        let mut seen = self.through(tracker).0.connections;
+        assert_eq!(seen.len(), 1, "{seen:#?}");
+        seen.remove(0)
     }
 
     /// The only connection, with its account, and its intervals of that width.
