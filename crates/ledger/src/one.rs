@@ -391,9 +391,8 @@ fn passing(
     for (kind, ns) in taken.each(d) {
         let held = match (sender, kind) {
             (Half::Here, _) => Bounds::exactly(ns),
-            (Half::Away(way), kind) if kind.is_of_stamps() => {
-                Bounds::between(ns, whole.saturating_add(varies(way)))
-            }
+            // What more of it there may be, to the ticks of its sender's clock, is in what is left.
+            (Half::Away(_), kind) if kind.is_of_stamps() => Bounds::exactly(ns),
             (Half::Away(way), EpisodeKind::SenderPause | EpisodeKind::SenderSilence) => {
                 let sure = match is_lossy {
                     true => 0,
