@@ -3,7 +3,7 @@
 //!
 //! A stamp is the sender's clock when the segment left. So when it came, less its stamp, is the path and how far the two
 //! clocks are apart; the least of that is the path with nothing on it, and what others have more of was kept on the way.
-//! The length of a tick comes from the stamps themselves. Clocks drift: the least may grow a little. One that runs slower
+//! The length of a tick, and by how many the clock goes on at a time, come from the stamps themselves. Clocks drift: the least may grow a little. One that runs slower
 //! than that would be later and later, and one that was set, or stood still with its host, late from then on. So what came
 //! late is told once another comes in time; or where it became late faster than clocks err, what comes from the other side
 //! is in time, and exchanges that begin afterwards take as long as they are late: a path that is longer now.
@@ -26,9 +26,9 @@ const SHOWN_BY_TICKS: i64 = 20;
 
 /// No two clocks drift apart faster: one part in so many (NTP slews by 500 ppm).
 const DRIFT: i64 = 2_000;
-/// Less than that, and than two ticks, is no delay that is told.
+/// Less than that, and than two of its clock's steps, is no delay that is told.
 const LEAST_NS: i64 = 2 * MILLISECOND;
-/// Within a tick and this it came in time.
+/// Within a step and this it came in time.
 const IN_TIME_NS: i64 = MILLISECOND / 2;
 /// No clock runs slower by more than one part in so many.
 const ERRS: i64 = 20;
@@ -130,6 +130,9 @@ pub(super) struct Stamps {
     last: u32,
     ticks: i64,
     tick_ns: i64,
+    /// By how many it goes on at least: a clock of milliseconds may be set each fifteen. And by how many it did last.
+    step: Option<i64>,
+    before: i64,
     /// The least of when one came, less its stamp, and when that was so.
     least_ns: i64,
     least_at: Time,
@@ -157,6 +160,9 @@ impl Stamps {
         };
         let more = i64::from(stamp.wrapping_sub(self.last) as i32);
         self.ticks = self.ticks.saturating_add(more);
+        if more > 0 {
+            self.goes_on(more);
+        }
         self.last = stamp;
         let passed = at - begun;
         if self.tick_ns == 0 {
@@ -166,13 +172,13 @@ impl Stamps {
             return;
         }
         let came = self.came_ns(passed);
-        let since = at - self.least_at;
-        let grown = self.least_ns.saturating_add(since.max(0) / DRIFT);
+        let since = (at - self.least_at).max(0);
+        let grown = self.least_ns.saturating_add(since / DRIFT);
         let beyond = came.saturating_sub(grown);
         if beyond < -STEP_NS || since > STEPPED_NS {
             return self.is_set(came, at);
         }
-        self.late_ns = beyond.saturating_sub(self.tick_ns);
+        self.late_ns = beyond.saturating_sub(self.step_ns());
         if self.late_ns <= IN_TIME_NS {
             (self.least_ns, self.least_at) = (came.min(grown), at);
             self.is_fast = false;
@@ -184,10 +190,26 @@ impl Stamps {
         }
     }
 
+    /// What goes on in steps does so by one or by several, rounded: two times differ by none or by a step, to one.
+    fn goes_on(&mut self, ticks: i64) {
+        let differs = ticks.abs_diff(self.before) as i64;
+        let least = match differs > 1 && self.before > 0 {
+            true => ticks.min(differs),
+            false => ticks,
+        };
+        self.before = ticks;
+        self.step = Some(self.step.map_or(least, |step| step.min(least)));
+    }
+
+    /// How long its clock may show the same.
+    fn step_ns(&self) -> i64 {
+        self.tick_ns.saturating_mul(self.step.unwrap_or(1))
+    }
+
     /// By how much its clock may have erred since one came in time: by as much as it may have all along, to two ticks.
     fn unsure_ns(&self, at: Time) -> i64 {
-        let (since, known) = (at - self.least_at, self.least_at - self.set_at);
-        let errs = i128::from(since) * i128::from(2 * self.tick_ns + IN_TIME_NS);
+        let (since, known) = ((at - self.least_at).max(0), self.least_at - self.set_at);
+        let errs = i128::from(since) * i128::from(self.step_ns().saturating_mul(2) + IN_TIME_NS);
         let errs = errs / i128::from(known.max(1));
         (since / ERRS).min(i64::try_from(errs).unwrap_or(i64::MAX))
     }
@@ -203,7 +225,7 @@ impl Stamps {
     /// The segment that was seen last, at `now`, acknowledges what was sent after `sent`: it was on its way for no longer.
     pub(super) fn acknowledges(&mut self, sent: Time, now: Time) {
         if self.late_ns > now - sent {
-            let came = self.late_ns.saturating_add(self.tick_ns);
+            let came = self.late_ns.saturating_add(self.step_ns());
             let grown = (now - self.least_at).max(0) / DRIFT;
             let came = self.least_ns.saturating_add(grown).saturating_add(came);
             self.is_set(came, now);
@@ -218,7 +240,7 @@ impl Stamps {
     }
 
     fn data(&mut self, packet: Mark, late_ns: i64, may_be_first: bool) {
-        let is_late = late_ns >= LEAST_NS.max(2 * self.tick_ns);
+        let is_late = late_ns >= LEAST_NS.max(self.step_ns().saturating_mul(2));
         let goes_on = |run: &mut Late| is_late && run.goes_on(packet, late_ns);
         if !self.run.as_mut().is_some_and(goes_on) {
             let next = is_late.then(|| Late::of(EpisodeKind::Kept, packet, late_ns));
@@ -348,12 +370,21 @@ mod tests {
             .collect()
     }
 
-    /// One each 10 ms, 5 ms under way, but for what those between `kept` wait for the end of that.
-    fn kept(from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
-        (0..100).map(move |i| {
-            let (sent, came) = (i * 10, i * 10 + 5);
+    /// As they leave, 5 ms under way, but for what those between `kept` wait for the end of that.
+    fn kept_of(
+        sent: impl Iterator<Item = i64>,
+        from: i64,
+        to: i64,
+    ) -> impl Iterator<Item = (i64, i64)> {
+        sent.map(move |sent| {
+            let came = sent + 5;
             (sent, if (from..to).contains(&came) { to } else { came })
         })
+    }
+
+    /// Two each 20 ms, one a millisecond behind the other.
+    fn kept(from: i64, to: i64) -> impl Iterator<Item = (i64, i64)> {
+        kept_of((0..100).map(|i| i / 2 * 20 + i % 2), from, to)
     }
 
     #[test]
@@ -361,8 +392,8 @@ mod tests {
         // To a tick; the clock may have drifted by nothing that shows here.
         assert_eq!(
             told(1, kept(500, 530)),
-            [(530, 23), (530, 13), (530, 3)],
-            "25, 15 and 5 ms, told as they are once one is in time"
+            [(530, 23), (530, 22), (530, 3), (530, 2)],
+            "25, 24, 5 and 4 ms, told as they are once one is in time"
         );
     }
 
@@ -372,7 +403,8 @@ mod tests {
         // Fifty leave at once each second, and pass a line that takes 2 ms for each.
         let line = (0..10).flat_map(|turn| {
             let one = move |i: i64| (turn * 1_000, turn * 1_000 + 5 + i * 2);
-            (0..50).map(one)
+            let before = (turn * 1_000 - 1, turn * 1_000 + 4);
+            std::iter::once(before).chain((0..50).map(one))
         });
         let second = runs(line).get(1).copied();
         assert_eq!(second, Some((EpisodeKind::Queued, 2_103, 96)));
@@ -387,12 +419,13 @@ mod tests {
         assert_eq!(told(1, paused), []);
     }
 
-    /// Two ticks are no delay.
+    /// Two steps are no delay.
     #[test]
     fn a_clock_of_coarse_ticks_tells_what_is_longer_than_they_are() {
-        assert_eq!(told(10, kept(500, 530)), []);
-        assert_eq!(told(10, kept(500, 560)), [(560, 44), (560, 34), (560, 24)]);
-        assert_eq!(told(100, kept(500, 900)), [], "no ticks that are known");
+        let kept = |to| kept_of((0..100).map(|i| i * 10), 500, to);
+        assert_eq!(told(10, kept(530)), []);
+        assert_eq!(told(10, kept(560)), [(560, 44), (560, 34), (560, 24)]);
+        assert_eq!(told(100, kept(900)), [], "no ticks that are known");
     }
 
     /// How late answers are told to be whose requests left each 10 ms, as they left and came; the other side is in time.
@@ -404,6 +437,11 @@ mod tests {
                 time: came,
                 ..Mark::default()
             };
+            let soon = Mark {
+                time: Time(came.0 - MILLISECOND),
+                ..mark
+            };
+            stamps.saw(soon, sent as u32 - 1, None);
             stamps.saw(mark, sent as u32, Some(Data::First));
             told.extend(stamps.take_told(came, order, asked));
             stamps.acknowledges(asked, came);
@@ -430,6 +468,27 @@ mod tests {
             [i * 30 + before, i * 30 + 2, i * 30 + 4 + behind]
         };
         assert_eq!(answers((0..100).map(paused)), []);
+    }
+
+    /// Windows counts milliseconds, and looks at its clock each fifteen or sixteen.
+    #[test]
+    fn a_clock_that_goes_on_in_steps_tells_what_is_longer_than_they_are() {
+        let steps = |until: i64| {
+            (0..200).map(move |i: i64| {
+                let (sent, came) = (i * 7, i * 7 + 5);
+                let kept = (500..until).contains(&came);
+                (sent * 10 / 156 * 156 / 10, if kept { until } else { came })
+            })
+        };
+        assert_eq!(told(1, steps(500)), []);
+        assert_eq!(told(1, steps(520)), []);
+        let late = told(1, steps(600));
+        assert!(
+            late.iter()
+                .all(|(at, ms)| *at == 600 && (30..=95).contains(ms)),
+            "{late:?}"
+        );
+        assert!(!late.is_empty());
     }
 
     #[test]
