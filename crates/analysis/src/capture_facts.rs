@@ -26,7 +26,7 @@ use model::{
 mod delays;
 mod trouble;
 
-pub use delays::{Delays, Varied};
+pub use delays::{Delays, Varied, Varies};
 pub use trouble::{BURST_NS, Holes, Trouble, Troubles};
 
 /// An operation's response times.

@@ -6,7 +6,7 @@
 //! the time in which a message passed.
 
 use crate::attributes::AllAttributes;
-use crate::capture_facts::CaptureFacts;
+use crate::capture_facts::{CaptureFacts, Varies};
 use crate::facts::server_cap;
 use crate::filled::Filled;
 use crate::half::number_of;
@@ -420,7 +420,7 @@ pub struct OneWhole<'a> {
     /// The same of calls between hosts that are further apart.
     pub further: Further<'a>,
     /// How much longer than that the way to the server may have taken at times.
-    pub varies_ns: i64,
+    pub varies: Varies,
     /// Whether what a call waits beyond the path is the server's.
     pub waits_tell: bool,
     pub missing: Missing,
@@ -486,7 +486,7 @@ impl OneWhole<'_> {
                 let [to_server, to_client] = self.halves_of(call);
                 facts = OneFacts::of(to_server, to_client, self.waits_tell);
             }
-            facts.varies_ns = self.varies_ns;
+            facts.varies_ns = self.varies.most_ns(call.wait_ns);
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);
             facts.spared = spared.of(call.connection, call.work);

@@ -56,17 +56,15 @@ const SIZES: usize = 32;
 const MANY: u64 = 2;
 /// Requests may have come late as often as answers did: waits so many times as frequent are their server's.
 const TIMES: u64 = 10;
-/// A delay is told to two ticks of a clock, of which a usual one takes a millisecond.
-const TOLD_TO_NS: i64 = 2_000_000;
 
 /// How many answers came so late, and how many calls waited for so long beside that.
 ///
 /// One capture sees when an answer left its host, but not when a request came there. A path that keeps what comes from a
-/// server may keep what goes to it. So where waits are about as rare as answers that late, they may have been the path's.
+/// server may keep what goes to it. So where waits as long as a call's are about as rare as answers that late, it may have
+/// been the path's.
 #[derive(Default, Debug)]
 pub struct Varied {
     late: [u64; SIZES],
-    most_ns: [i64; SIZES],
     waits: [u64; SIZES],
     /// How long calls took whose requests came late, with that.
     before: Distribution,
@@ -91,25 +89,39 @@ impl Varied {
 
     fn add(&mut self, wait_ns: i64, late_ns: i64) {
         if late_ns > 0 {
-            let size = size_of(late_ns);
-            self.late[size] += 1;
-            self.most_ns[size] = self.most_ns[size].max(late_ns);
+            self.late[size_of(late_ns)] += 1;
         }
         self.waits[size_of(wait_ns - late_ns)] += 1;
     }
 
-    /// How much longer than it takes as a rule the way to the server may have taken, for all that the way back shows.
+    /// What that says of requests.
     #[must_use]
-    pub(crate) fn most_ns(&self) -> i64 {
-        let (mut late, mut waits) = (0, 0);
-        for size in (0..SIZES).rev() {
-            late += self.late[size];
-            waits += self.waits[size];
-            if late >= MANY && waits <= late.saturating_mul(TIMES) && self.most_ns[size] > 0 {
-                return self.most_ns[size] + TOLD_TO_NS;
+    pub(crate) fn of_requests(&self) -> Varies {
+        let mut most = Varies::default();
+        let mut shorter_ns = 0;
+        for (size, most_ns) in most.0.iter_mut().enumerate() {
+            let [late, waits] = [&self.late, &self.waits].map(|all| {
+                all.iter()
+                    .skip(size)
+                    .fold(0u64, |sum, n| sum.saturating_add(*n))
+            });
+            if late >= MANY && waits <= late.saturating_mul(TIMES) {
+                shorter_ns = longest_ns(size);
             }
+            *most_ns = shorter_ns;
         }
-        0
+        most
+    }
+}
+
+/// How much longer than it takes as a rule the way to the server may have taken of calls, by how long they waited.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Varies([i64; SIZES]);
+
+impl Varies {
+    #[must_use]
+    pub(crate) fn most_ns(&self, wait_ns: i64) -> i64 {
+        self.0.get(size_of(wait_ns)).copied().unwrap_or(0)
     }
 }
 
@@ -118,36 +130,55 @@ fn size_of(ns: i64) -> usize {
     ((u64::BITS - us.leading_zeros()) as usize).min(SIZES - 1)
 }
 
+/// The longest that is of this size.
+fn longest_ns(size: usize) -> i64 {
+    1_000 << size.min(SIZES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MS: i64 = 1_000_000;
 
-    fn varied(all: &[(u64, i64, i64)]) -> i64 {
+    /// Of calls that waited so long, how long in ms requests may have been late; `all`: so many, their waits, their answers'
+    /// delays.
+    fn may_be_late(wait: i64, all: &[(u64, i64, i64)]) -> i64 {
         let mut varied = Varied::default();
         for (times, wait, late) in all {
             (0..*times).for_each(|_| varied.add(wait * MS, late * MS));
         }
-        varied.most_ns() / MS
+        varied.of_requests().most_ns(wait * MS) / MS
     }
 
     /// A path that kept answers for 80 ms may have kept the requests for which clients waited about as long as rarely.
     #[test]
     fn what_comes_back_late_may_go_late() {
-        assert_eq!(varied(&[(1_000, 1, 0), (3, 80, 80), (20, 81, 0)]), 82);
-        assert_eq!(varied(&[(1_000, 1, 0), (20, 81, 0)]), 0, "none came late");
+        let kept = [(1_000, 1, 0), (3, 80, 80), (20, 81, 0)];
+        assert_eq!(may_be_late(81, &kept), 131, "all of it");
+        let slow = [(1_000, 12, 0), (3, 80, 80), (20, 81, 0)];
+        assert_eq!(may_be_late(12, &slow), 0, "what all calls take");
+        assert_eq!(may_be_late(81, &slow), 131);
+        assert_eq!(
+            may_be_late(81, &[(1_000, 1, 0), (20, 81, 0)]),
+            0,
+            "none came late"
+        );
     }
 
     #[test]
     fn waits_that_are_far_more_frequent_are_no_delays() {
-        assert_eq!(varied(&[(3, 80, 80), (31, 81, 0)]), 0);
-        assert_eq!(varied(&[(3, 80, 80), (30, 81, 0)]), 82);
-        assert_eq!(varied(&[(1, 80, 80), (1, 81, 0)]), 0, "an accident");
+        assert_eq!(may_be_late(81, &[(3, 80, 80), (31, 81, 0)]), 0);
+        assert_eq!(may_be_late(81, &[(3, 80, 80), (30, 81, 0)]), 131);
+        assert_eq!(
+            may_be_late(81, &[(1, 80, 80), (1, 81, 0)]),
+            0,
+            "an accident"
+        );
     }
 
     #[test]
-    fn what_is_rare_beside_longer_waits_counts_as_long_as_it_was() {
+    fn a_longer_wait_may_hold_a_delay_as_long_as_others_were() {
         let seldom = [
             (1_000, 1, 0),
             (2, 900, 0),
@@ -155,6 +186,6 @@ mod tests {
             (40, 20, 20),
             (9, 21, 0),
         ];
-        assert_eq!(varied(&seldom), 22);
+        assert_eq!(may_be_late(900, &seldom), 32);
     }
 }

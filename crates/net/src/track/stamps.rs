@@ -3,10 +3,12 @@
 //!
 //! A stamp is the sender's clock when the segment left. So when it came, less its stamp, is the path and how far the two
 //! clocks are apart; the least of that is the path with nothing on it, and what others have more of was kept on the way.
-//! The length of a tick, and by how many the clock goes on at a time, come from the stamps themselves. Clocks drift: the least may grow a little. One that runs slower
-//! than that would be later and later, and one that was set, or stood still with its host, late from then on. So what came
-//! late is told once another comes in time; or where it became late faster than clocks err, what comes from the other side
-//! is in time, and exchanges that begin afterwards take as long as they are late: a path that is longer now.
+//! The length of a tick, and by how many the clock goes on at a time, come from the stamps themselves.
+//!
+//! Clocks drift: the least may grow a little. One that runs slower than that would be later and later, and one that was
+//! set, or stood still with its host, late from then on. So what came late is told once another comes in time; or where it
+//! became late faster than clocks err, what comes from the other side is in time, and exchanges that begin afterwards take
+//! as long as they are late: a path that is longer now.
 //!
 //! Of late segments each of which had left before the one before it came, all the time until the last is the path's: what
 //! its sender did was over. Where they came all along, they stood in a queue, before a line that was full.
