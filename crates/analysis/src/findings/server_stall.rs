@@ -9,9 +9,9 @@
 //! # How sure
 //! High with a capture at the server: requests are seen to arrive and no reply is
 //! seen to leave. A single slow call among fast ones is not a stall. From elsewhere
-//! only what lies behind the acknowledgement of the requests is the server's: a host
-//! whose process stands still acknowledges what comes, within 40 ms as a rule. While
-//! nothing is acknowledged for longer, they may not have come.
+//! only what lies behind the acknowledgement of the requests is the server's: a
+//! host whose process stands still acknowledges what comes, within 40 ms as a rule.
+//! While nothing is acknowledged for longer, they may not have come.
 //!
 //! # What to check next
 //! What stopped the server as a whole: a frozen process or virtual machine, a

@@ -13,7 +13,7 @@ use super::stamps::Stamps;
 use super::window::Window;
 use super::{MILLISECOND, SECOND};
 use crate::Segment;
-use model::{DirectionSummary, Time, limits};
+use model::{DirectionSummary, Mark, Time, limits};
 use serde::{Deserialize, Serialize};
 
 /// How long, and for how many packets, data may stand in the file behind its own acknowledgement:
@@ -71,6 +71,16 @@ pub(super) struct GivenUp {
     pub counted: bool,
 }
 
+/// A segment without data that stands behind bytes which were sent and have not come.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) struct Ahead {
+    start: u64,
+    end: u64,
+    mark: Mark,
+    ip_id: Option<u16>,
+    ts_value: Option<u32>,
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Stream {
     pub summary: DirectionSummary,
@@ -99,6 +109,7 @@ pub(super) struct Stream {
     unseen: Option<Seen>,
     settled: u64,
     pub given_up: Option<GivenUp>,
+    ahead: Option<Box<Ahead>>,
     pub recent: Recent,
     pub flight: Flight,
     pub recovery: Recovery,
@@ -196,6 +207,37 @@ impl Stream {
         if self.is_plausible(start) {
             self.sent = self.sent.max(end);
         }
+    }
+
+    /// `s`, without data, is at a position behind all that was seen: what lies between had been sent by then.
+    #[cold]
+    pub(super) fn is_ahead(&mut self, s: &Segment, position: u64) {
+        if self.is_plausible(position) {
+            self.ahead = Some(Box::new(Ahead {
+                start: self.sent,
+                end: position,
+                mark: s.mark,
+                ip_id: s.ip_id,
+                ts_value: s.tcp.timestamps.map(|(value, _)| value),
+            }));
+        }
+    }
+
+    /// The same, where it showed that bytes at this position are missing.
+    pub(super) fn ahead_of(&self, position: u64) -> Option<Origin> {
+        let ahead = self.ahead.as_ref()?;
+        (ahead.start..ahead.end)
+            .contains(&position)
+            .then(|| Origin {
+                mark: ahead.mark,
+                held_since: None,
+                heard_all: false,
+                heard_to: 0,
+                peer_ended: None,
+                ip_id: ahead.ip_id,
+                ts_value: ahead.ts_value,
+                packet: 0,
+            })
     }
 
     pub(super) fn in_flight(&self) -> u64 {

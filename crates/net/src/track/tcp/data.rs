@@ -45,6 +45,8 @@ pub(super) fn data<H: Handler>(
     if end == start || stream.start == Start::Provisional {
         if s.payload_length == 0 && start < stream.sent {
             stream.window.probed();
+        } else if start > stream.sent && stream.start == Start::Certain {
+            stream.is_ahead(s, start);
         }
     } else {
         let mut origin = Origin {
@@ -207,7 +209,7 @@ fn old_data<H: Handler>(
         return true;
     }
     let fills = stream.reassembly.lacks(start, old_end);
-    let exposed = stream.reassembly.exposed_after(start);
+    let exposed = (stream.reassembly.exposed_after(start)).or_else(|| stream.ahead_of(start));
     let given_up = stream
         .given_up
         .filter(|gap| start < gap.end && gap.start < old_end);

@@ -2,7 +2,7 @@
 
 use super::*;
 use Direction::{ToClient, ToServer};
-use model::EpisodeKind;
+use model::{DirectionSummary, EpisodeKind};
 
 fn mss(n: u32) -> Vec<u8> {
     vec![b'x'; n as usize]
@@ -475,4 +475,37 @@ fn what_was_lost_before_the_capture_is_not_among_its_packets() {
     };
     assert_eq!(resent.original, None);
     assert_eq!(resent.bytes, 3);
+}
+
+/// An answer is lost, and the request sent again, as nothing acknowledged it: what acknowledges it now stands behind the answer.
+fn acknowledged_from_behind(later: i64) -> DirectionSummary {
+    let mut t = Script::new();
+    t.open();
+    t.c(1, 1, b"what?");
+    t.wait(200 * MS);
+    t.c(1, 1, b"what?");
+    t.wait(MS);
+    t.s(5, 6, b"");
+    t.wait(later);
+    t.s(1, 6, b"that");
+    t.wait(MS);
+    t.c(6, 5, b"");
+    let seen = t.one();
+    let recoveries = seen.episodes.iter().filter(|e| e.direction == ToClient);
+    let ns = recoveries.map(|e| e.last.time - e.first.time);
+    let [_, summary] = seen.summary().directions;
+    let waited = match summary.retransmitted_packets {
+        0 => None,
+        _ => Some((later + MS) / MS),
+    };
+    assert_eq!(ns.map(|ns| ns / MS).next(), waited);
+    summary
+}
+
+#[test]
+fn an_acknowledgement_from_behind_bytes_that_have_not_come_shows_that_they_were_sent() {
+    assert_eq!(acknowledged_from_behind(150 * MS).retransmitted_packets, 1);
+    let overtaken = acknowledged_from_behind(20 * US);
+    assert_eq!(overtaken.retransmitted_packets, 0);
+    assert_eq!(overtaken.out_of_order_packets, 1);
 }
