@@ -188,7 +188,8 @@ impl<'a> Facts<'a> {
     /// acknowledge it: else answers may have been lost on their way back.
     pub(crate) fn most_unheard_ns(&self) -> Option<i64> {
         let most = self.account.sums.of(Cause::Outage).hi_ns?;
-        let is_worth = self.unheard_ns >= self.account.total_ns / ACCUSED_SHARE;
+        // What waited for something lost has a line of its own.
+        let is_worth = most > 0 && most >= self.account.total_ns / ACCUSED_SHARE;
         (is_worth && self.unheard_ns >= most / 5 * 4).then_some(most)
     }
 
