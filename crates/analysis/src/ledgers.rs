@@ -420,7 +420,7 @@ pub struct OneWhole<'a> {
     /// The same of calls between hosts that are further apart.
     pub further: Further<'a>,
     /// How much longer than that the way to the server may have taken at times.
-    pub varies: Varies,
+    pub varies: Box<Varies>,
     /// Whether what a call waits beyond the path is the server's.
     pub waits_tell: bool,
     pub missing: Missing,

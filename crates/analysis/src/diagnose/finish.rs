@@ -5,7 +5,6 @@ use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
 use crate::app::{AppFacts, ServerFacts};
-use crate::capture_facts::Varies;
 use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
@@ -252,7 +251,7 @@ impl Diagnoser {
                     halves: Some(&seen.further),
                     attributes: Some(&self.attributes[0]),
                 },
-                varies: self.alone.varied.of_requests(),
+                varies: Box::new(self.alone.varied.of_requests()),
                 // Where replies are passing for much of the time, calls wait behind those of others.
                 waits_tell: !self.captures[0].waits_behind_others(),
                 missing: Missing::of([(one, 0)].into_iter()),
@@ -284,7 +283,7 @@ impl Diagnoser {
             capture,
             halves: [to_server, client.half],
             further: Further::default(),
-            varies: Varies::default(),
+            varies: Box::default(),
             waits_tell: !capture.waits_behind_others(),
             missing: Missing::of([(health, 0)].into_iter()),
             streams,

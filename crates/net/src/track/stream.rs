@@ -226,18 +226,19 @@ impl Stream {
     /// The same, where it showed that bytes at this position are missing.
     pub(super) fn ahead_of(&self, position: u64) -> Option<Origin> {
         let ahead = self.ahead.as_ref()?;
+        let origin = Origin {
+            mark: ahead.mark,
+            held_since: None,
+            heard_all: false,
+            heard_to: 0,
+            peer_ended: None,
+            ip_id: ahead.ip_id,
+            ts_value: ahead.ts_value,
+            packet: 0,
+        };
         (ahead.start..ahead.end)
             .contains(&position)
-            .then(|| Origin {
-                mark: ahead.mark,
-                held_since: None,
-                heard_all: false,
-                heard_to: 0,
-                peer_ended: None,
-                ip_id: ahead.ip_id,
-                ts_value: ahead.ts_value,
-                packet: 0,
-            })
+            .then_some(origin)
     }
 
     pub(super) fn in_flight(&self) -> u64 {
