@@ -3,7 +3,7 @@
 //!
 //! A stamp says when a segment left its host, to a tick. An answer that came late by it was under way while its client
 //! waited, whatever its server had done before; a request that came late to a capture had been waited for elsewhere.
-//! Delays are told from two ticks on, so that what was true is no more than twice what is told.
+//! Delays are told from two steps of its clock on, so that what was true is no more than twice what is told.
 
 use crate::one::{Half, Lost, One};
 use crate::{Bounds, Cause, Ledger};

@@ -494,7 +494,7 @@ fn rest_of(
 fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Ledger) {
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let half = facts.to_server.bounds();
-    // What the answer was under way for nobody worked on it; it may have been as long again, to a tick.
+    // What the answer was under way for nobody worked on it; it may have been as long again, to its clock's steps.
     let late_ns = late.answer_ns.min(wait);
     let mut left = wait - late_ns;
     ledger.charge(Cause::Path, d, Bounds::exactly(late_ns));

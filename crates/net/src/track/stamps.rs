@@ -208,7 +208,7 @@ impl Stamps {
         self.tick_ns.saturating_mul(self.step.unwrap_or(1))
     }
 
-    /// By how much its clock may have erred since one came in time: by as much as it may have all along, to two ticks.
+    /// By how much its clock may have erred since one came in time: by as much as it may have all along, to two steps.
     fn unsure_ns(&self, at: Time) -> i64 {
         let (since, known) = ((at - self.least_at).max(0), self.least_at - self.set_at);
         let errs = i128::from(since) * i128::from(self.step_ns().saturating_mul(2) + IN_TIME_NS);
@@ -242,26 +242,27 @@ impl Stamps {
     }
 
     fn data(&mut self, packet: Mark, late_ns: i64, may_be_first: bool) {
-        let is_late = late_ns >= LEAST_NS.max(self.step_ns().saturating_mul(2));
-        let goes_on = |run: &mut Late| is_late && run.goes_on(packet, late_ns);
+        if late_ns < LEAST_NS.max(self.step_ns().saturating_mul(2)) {
+            let over = self.run.take();
+            return self.keep(over.filter(Late::tells_more));
+        }
+        let unsure_ns = self.unsure_ns(packet.time);
+        let late = |kind| Late {
+            unsure_ns,
+            ..Late::of(kind, packet, late_ns)
+        };
+        let goes_on = |run: &mut Late| run.goes_on(packet, late_ns);
         if !self.run.as_mut().is_some_and(goes_on) {
-            let next = is_late.then(|| Late::of(EpisodeKind::Kept, packet, late_ns));
-            let unsure_ns = self.unsure_ns(packet.time);
-            let next = next.map(|run| Late {
-                unsure_ns,
+            let next = late(EpisodeKind::Kept);
+            let over = self.run.replace(Late {
                 is_told: may_be_first,
-                since: run.since.max(self.told_to),
-                ..run
+                since: next.since.max(self.told_to),
+                ..next
             });
-            let over = std::mem::replace(&mut self.run, next);
             self.keep(over.filter(Late::tells_more));
         }
-        if is_late && may_be_first {
-            let unsure_ns = self.unsure_ns(packet.time);
-            self.keep(Some(Late {
-                unsure_ns,
-                ..Late::of(EpisodeKind::Late, packet, late_ns)
-            }));
+        if may_be_first {
+            self.keep(Some(late(EpisodeKind::Late)));
         }
     }
 
