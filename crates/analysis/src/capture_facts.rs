@@ -103,6 +103,8 @@ impl Episodes {
 #[derive(Default)]
 pub struct CaptureFacts {
     pub index: usize,
+    /// When the first packet of any connection passed, known when it is over.
+    pub begins: Option<Time>,
     pub ops: Vec<OpFacts>,
     pub response: Distribution,
     pub wait: Distribution,
@@ -385,6 +387,7 @@ impl CaptureFacts {
     }
 
     pub fn connection(&mut self, c: &ConnectionSummary) {
+        self.begins = Some(self.begins.map_or(c.first.time, |at| at.min(c.first.time)));
         self.tcp.add(c);
         self.ways.add(c);
         self.hosts.add(c.client.address);

@@ -73,6 +73,8 @@ pub struct Facts<'a> {
     pub cut_ns: i64,
     /// How long calls of a single capture waited while their host did not even acknowledge them.
     pub unheard_ns: i64,
+    /// Whether requests of some calls had been sent before the capture began.
+    pub some_began_before: bool,
     /// How late their messages came.
     pub varied: &'a Varied,
     /// Of a single capture, answers that came behind packets of their servers that never did, and how long they were waited for.
@@ -169,9 +171,10 @@ impl<'a> Facts<'a> {
         }
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
-        // Those that were never answered have no response time, nor have those that are paired by their order alone.
+        // Those that were never answered, or had been asked before, have no response time, nor have those that are paired by
+        // their order alone.
         let seen = &self.captures[self.client.unwrap_or(0)];
-        let untimed = seen.unanswered.0 > 0 || seen.in_order > 0;
+        let untimed = seen.unanswered.0 > 0 || seen.in_order > 0 || self.some_began_before;
         self.is_slow(self.response())
             || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
             || (a.basis == Basis::Server

@@ -76,6 +76,7 @@ pub struct Judged {
 pub type Look<'a> = dyn FnMut(&Looked<'_>) + 'a;
 
 /// When datagrams were missing of which fragments had been lost, on the clock of the calls.
+#[derive(Default)]
 pub struct Missing(Vec<(Time, Time)>);
 
 impl Missing {
@@ -423,6 +424,8 @@ pub struct OneWhole<'a> {
     pub varies: Box<Varies>,
     /// Whether what a call waits beyond the path is the server's.
     pub waits_tell: bool,
+    /// Whether requests of some had been sent before the capture began.
+    pub some_began_before: bool,
     pub missing: Missing,
     /// Where calls are turns of byte streams.
     pub streams: Option<&'a Streams>,
@@ -437,7 +440,7 @@ impl OneWhole<'_> {
     fn waited_ns(&self) -> i64 {
         let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
         let are_late = !self.capture.sent_again.is_empty() || !self.capture.delays.is_empty();
-        let are_alike = self.further.is_empty() && !are_late;
+        let are_alike = self.further.is_empty() && !are_late && !self.some_began_before;
         let beyond_ns = match are_alike {
             true => {
                 let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
@@ -468,7 +471,7 @@ impl OneWhole<'_> {
     }
 
     fn halves_of(&self, call: &One) -> [Half; 2] {
-        self.further.of(call.attributes).unwrap_or(self.halves)
+        call.halves(self.further.of(call.attributes).unwrap_or(self.halves))
     }
 
     /// Shows each call's ledger, in the order in which they were over.
@@ -482,10 +485,7 @@ impl OneWhole<'_> {
             (call.locked_ns, call.lock_ns) =
                 (self.coincidence).judged(call.work, call.locked_ns, call.lock_ns);
             let call = &*call;
-            if !self.further.is_empty() {
-                let [to_server, to_client] = self.halves_of(call);
-                facts = OneFacts::of(to_server, to_client, self.waits_tell);
-            }
+            [facts.to_server, facts.to_client] = self.halves_of(call);
             facts.varies_ns = self.varies.most_ns(call.wait_ns);
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);

@@ -114,6 +114,8 @@ pub struct One {
     pub lost: Lost,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
+    /// Whether its request had been sent before the capture began: it waited since then at least, and `at_ns` is when that was.
+    pub began_before: bool,
     /// How long recoveries overlapped its wait, and those of responses its response's passing; and how long the
     /// wait lay behind requests that had been lost before it.
     pub recovery_ns: i64,
@@ -133,6 +135,16 @@ impl One {
     #[must_use]
     pub fn response_ns(&self) -> i64 {
         self.request_passing_ns + self.wait_ns + self.response_passing_ns
+    }
+
+    /// What is known of the halves of the path for it: a request that was sent before the capture began may have been with
+    /// its server by then.
+    #[must_use]
+    pub fn halves(&self, halves: [Half; 2]) -> [Half; 2] {
+        match self.began_before {
+            true => halves.map(Half::perhaps_crossed),
+            false => halves,
+        }
     }
 }
 
@@ -161,6 +173,14 @@ impl Half {
         match self {
             Half::Here => Bounds::exactly(0),
             Half::Away(bounds) => bounds,
+        }
+    }
+
+    /// For what may have been there already.
+    fn perhaps_crossed(self) -> Half {
+        match self {
+            Half::Here => Half::Here,
+            Half::Away(bounds) => Half::Away(Bounds { lo_ns: 0, ..bounds }),
         }
     }
 }

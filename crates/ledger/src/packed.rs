@@ -32,7 +32,7 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
-            self.lost.number() * 2 + u64::from(self.is_datagram),
+            self.lost.number() * 4 + u64::from(self.began_before) * 2 + u64::from(self.is_datagram),
         ];
         let is_rare = rare.iter().fold(0, |bits, n| bits | n) != 0;
         p.numbers(&[
@@ -131,7 +131,8 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
-        self.lost = Lost::of(lost / 2);
+        self.lost = Lost::of(lost / 4);
+        self.began_before = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;
     }
 }

@@ -187,6 +187,9 @@ pub const GROUPS: usize = 200_000;
 /// Segments of answers that were lost behind a capture and sent again, of which it is remembered when.
 pub const SENT_AGAIN: usize = 100_000;
 
+/// Answers of a capture whose requests had been sent before it began.
+pub const BEGUN_BEFORE: usize = 65_536;
+
 /// Connections with troubles that are remembered before old ones are looked for and forgotten.
 pub const TROUBLED_CONNECTIONS: usize = 10_000;
 

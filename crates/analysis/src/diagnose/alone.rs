@@ -1,5 +1,6 @@
 //! The calls of a single capture into what is kept of each, once the episodes that it overlaps are settled.
 
+use super::begun::Begun;
 use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::compare::gather::Parts;
 use crate::half::{number_of, work_of};
@@ -19,6 +20,8 @@ const SETTLE_NS: i64 = 4_000_000_000;
 #[derive(Default)]
 pub(super) struct OneSided {
     unsettled: std::collections::VecDeque<Brief>,
+    /// Whether requests of some had been sent before the capture began.
+    pub some_began_before: bool,
     /// Each of them, to be divided when all is known that bears on it.
     pub kept: Kept<One>,
     pub loss: Worst,
@@ -38,27 +41,29 @@ pub(super) struct OneSided {
 }
 
 /// A call of a single capture that waits for its episodes.
-struct Brief {
-    connection: model::ConnectionId,
-    server: model::Endpoint,
-    request: Mark,
-    request_last: Mark,
-    response_first: Mark,
-    response: Mark,
-    request_held_ns: i64,
-    response_held_ns: i64,
-    inner_ns: [i64; 2],
-    bytes: [u64; 2],
-    row: u64,
-    work: u64,
-    attributes: u32,
-    is_datagram: bool,
+pub(super) struct Brief {
+    pub connection: model::ConnectionId,
+    pub server: model::Endpoint,
+    pub request: Mark,
+    pub request_last: Mark,
+    pub response_first: Mark,
+    pub response: Mark,
+    pub request_held_ns: i64,
+    pub response_held_ns: i64,
+    pub inner_ns: [i64; 2],
+    pub bytes: [u64; 2],
+    pub row: u64,
+    pub work: u64,
+    pub attributes: u32,
+    pub is_datagram: bool,
     /// Whether it was sent again, as a message.
-    asked_again: bool,
+    pub asked_again: bool,
     /// Of one whose response is hidden, how much longer it may have waited than until `response`.
-    hidden_ns: Option<i64>,
+    pub hidden_ns: Option<i64>,
     /// Whether it did, as none came.
-    is_unanswered: bool,
+    pub is_unanswered: bool,
+    /// Whether its request had been sent before the capture began, which is when `request` says that it was.
+    pub began_before: bool,
 }
 
 impl OneSided {
@@ -93,7 +98,17 @@ impl OneSided {
                 asked_again: call.retransmits > 0,
                 hidden_ns: call.hidden.map(|h| h.longer_ns()),
                 is_unanswered: call.is_unanswered(),
+                began_before: false,
             });
+        }
+    }
+
+    /// The capture is over, and it is known what had begun before it.
+    pub(super) fn finish(&mut self, facts: &CaptureFacts, begun: &mut Begun) {
+        self.settle(facts, None);
+        for b in begun.take(facts) {
+            self.some_began_before = true;
+            self.kept.push(&settled(&b, facts));
         }
     }
 
@@ -177,6 +192,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         response_held_ns: b.response_held_ns,
         inner_ns: b.inner_ns,
         is_datagram: b.is_datagram,
+        began_before: b.began_before,
         ..One::default()
     };
     let (asked, answered) = (times.request_last, times.response_first);
@@ -221,6 +237,8 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     }
     let may_be_lost = match b.is_datagram {
         true => b.asked_again,
+        // It may have been answered before the capture, too.
+        false if b.began_before => one.wait_ns >= SENT_AGAIN_NS,
         // TCP tells what is sent again, but for an answer that is all there was to send, and was lost before the capture.
         false => {
             one.wait_ns >= SENT_AGAIN_NS && facts.skips.lie_within(b.connection, asked, answered)

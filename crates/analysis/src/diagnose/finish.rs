@@ -14,8 +14,9 @@ use crate::health::Health;
 use crate::ledgers::{
     BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, Whole, half_to_server,
 };
+use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
-use crate::path::ways_to_proxy;
+use crate::path::{Crossed, ways_to_proxy};
 use crate::places::Known;
 use crate::pressure;
 use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
@@ -28,7 +29,8 @@ use crate::verdict::{across_proxy, exchanged, verdict};
 use ledger::{Both, Certain, Kept, One, Sums};
 use model::{Direction, TimeClass};
 
-/// What was kept of calls: of a single capture, of two, and of those that the server's alone can hold, by client.
+/// What was kept of calls: of a single capture, or that had begun before the server's of two; of two; and of those that the
+/// server's alone can hold, by client.
 struct KeptCalls {
     alone: Kept<One>,
     matched: Kept<Both>,
@@ -119,6 +121,7 @@ impl Diagnoser {
             unheard_ns: self.alone.unheard_ns,
             varied: &self.alone.varied,
             behind_skips: self.alone.behind_skips,
+            some_began_before: self.alone.some_began_before,
             sql: seen.sql.as_ref(),
             startup: gathered.startup(main),
             tiers: &gathered.tiers,
@@ -231,14 +234,19 @@ impl Diagnoser {
                         let ways = ways_to_proxy(client, server);
                         ways.iter().fold(0, |sum, way| sum + way.lo_ns)
                     }),
-                    others: self.others_whole(
-                        kept.others,
-                        server,
-                        &gathered.health[server],
-                        turns,
-                        offset,
-                        operations,
-                    ),
+                    others: {
+                        let health = &gathered.health[server];
+                        let others = self.others_whole(
+                            kept.others,
+                            server,
+                            health,
+                            turns,
+                            offset,
+                            operations,
+                        );
+                        let begun = self.begun_whole(kept.alone, server, turns, offset);
+                        others.into_iter().chain(begun).collect()
+                    },
                     operations,
                 })
             }
@@ -254,6 +262,7 @@ impl Diagnoser {
                 varies: Box::new(self.alone.varied.of_requests()),
                 // Where replies are passing for much of the time, calls wait behind those of others.
                 waits_tell: !self.captures[0].waits_behind_others(),
+                some_began_before: self.alone.some_began_before,
                 missing: Missing::of([(one, 0)].into_iter()),
                 streams: turns,
                 doubtful_ns: turns.and_then(|_| facts::rarely_beyond_ns(&self.captures[0].wait)),
@@ -285,6 +294,7 @@ impl Diagnoser {
             further: Further::default(),
             varies: Box::default(),
             waits_tell: !capture.waits_behind_others(),
+            some_began_before: false,
             missing: Missing::of([(health, 0)].into_iter()),
             streams,
             doubtful_ns: streams.and_then(|_| facts::rarely_beyond_ns(&others.wait)),
@@ -293,6 +303,34 @@ impl Diagnoser {
         let all = others.clients.iter().zip(kept);
         all.map(|(client, kept)| (of(client, kept), ahead_ns))
             .collect()
+    }
+
+    /// Calls that had begun before the server's capture: without a request nothing identifies them in the client's, so they
+    /// are judged as the server's alone sees them.
+    fn begun_whole<'a>(
+        &'a self,
+        kept: Kept<One>,
+        server: usize,
+        streams: Option<&'a Streams>,
+        ahead_ns: i64,
+    ) -> Option<(OneWhole<'a>, i64)> {
+        let capture = &self.captures[server];
+        let [_, to_client] = capture.ways.near();
+        let whole = OneWhole {
+            kept,
+            coincidence: Coincidences::default(),
+            capture,
+            halves: [half_to_server(capture), to_client.half(Crossed::default())],
+            further: Further::default(),
+            varies: Box::default(),
+            waits_tell: !capture.waits_behind_others(),
+            some_began_before: true,
+            missing: Missing::default(),
+            streams,
+            doubtful_ns: None,
+            operations: None,
+        };
+        self.alone.some_began_before.then_some((whole, ahead_ns))
     }
 
     /// All calls divided and summed, or what streams waited for, where they are all there is; and what is certain of

@@ -1,6 +1,7 @@
 //! Records of one or two captures into a diagnosis: fed in the order of packets, asked at the end.
 
 mod alone;
+mod begun;
 mod finish;
 mod layers;
 mod noted;
@@ -21,6 +22,7 @@ use crate::matched::MatchedFacts;
 use crate::results::{Finding, Unmatched, Unpaired, Vantage, Why};
 use crate::sql::{Profiler, SqlKey};
 use alone::OneSided;
+use begun::Begun;
 use hashbrown::{HashMap, HashSet};
 use model::limits;
 use model::{Call, ConnectionSummary, Endpoint, Episode, Gap, Outstanding, Time};
@@ -97,6 +99,8 @@ pub struct Diagnoser {
     first: [Option<Time>; 2],
     alone: OneSided,
     others: Others,
+    /// What had begun before each capture.
+    begun: [Begun; 2],
     /// What the calls of each capture have in common; of two captures the client's is asked, and the server's of calls that
     /// it alone can hold.
     attributes: [AllAttributes; 2],
@@ -164,6 +168,7 @@ impl Diagnoser {
             first: [None; 2],
             alone: OneSided::default(),
             others: Others::default(),
+            begun: Default::default(),
             attributes: Default::default(),
             sql: (0..captures)
                 .map(|_| Profiler::new(&[SqlKey::Statement], statements_bytes))
@@ -256,8 +261,12 @@ impl Diagnoser {
             capture.think.call(call, which);
             capture.deferred.call(call, which);
         }
-        if is_asked || may_be_other {
+        let has_begun = Begun::is_one(call);
+        if is_asked || may_be_other || has_begun {
             attributes = self.attributes[which].number(call, op);
+        }
+        if has_begun {
+            self.begun[which].call(call, row, attributes);
         }
         self.sql[which].call(call);
         if let Some(tap) = &mut self.tap {
@@ -415,6 +424,7 @@ impl Diagnoser {
         self.join
             .closed(which, (c.client, c.server), &mut self.pairs);
         self.take_pairs();
+        self.begun[which].closed(c);
         if self.captures.len() == 2 {
             self.others.connection(which, c);
         }

@@ -111,6 +111,8 @@ impl Diagnoser {
             let of_matched = [&self.matched.client, &self.matched.server_wait];
             self.others
                 .finish(&self.captures[server], server, of_matched);
+            self.alone
+                .finish(&self.captures[server], &mut self.begun[server]);
         }
         let difference_ns = self.matched.mean_difference_ns();
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
@@ -200,7 +202,7 @@ impl Diagnoser {
     }
 
     pub(super) fn see_one(&mut self, results: &mut [CaptureResult]) -> Seen {
-        self.alone.settle(&self.captures[0], None);
+        self.alone.finish(&self.captures[0], &mut self.begun[0]);
         let own = &self.captures[0];
         // A request that does not wait for an answer may have left before it came.
         let alternating = self.is_alternating();

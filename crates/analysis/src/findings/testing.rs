@@ -209,6 +209,7 @@ impl Fixture {
             links: self.links.clone(),
             cut_ns: self.cut_ns,
             unheard_ns: self.unheard_ns,
+            some_began_before: false,
             varied: &self.varied,
             behind_skips: self.behind_skips,
             sql: self.sql.as_ref(),

@@ -84,6 +84,8 @@ pub(super) struct Queue {
     asked: Option<Time>,
     /// The server has said something since the last request that was seen, and nobody had asked.
     unasked: bool,
+    /// What has come so far of the answer to a request that had been sent before the capture began.
+    before: Option<Span>,
     /// A request may be hidden in front of the next one.
     doubt: bool,
     /// A call that is over, but for bytes of its answer that may yet turn out to be no header.

@@ -253,14 +253,33 @@ fn a_session_joined_in_the_middle_is_recognised_whoever_is_taken_for_the_client(
             turn(DOWN, answer(2), reverse),
         ];
         let calls = run(&events, Close::EndOfCapture, false);
-        assert_eq!(told(&calls), [("EXECUTE", "ok")], "{reverse}");
-        assert_eq!(rows(&calls[0]), Some(2));
+        let both = [("OTHER", "no-request"), ("EXECUTE", "ok")];
+        assert_eq!(told(&calls), both, "{reverse}");
+        assert_eq!(rows(&calls[1]), Some(2));
         let client = if reverse { 2 } else { 1 };
-        assert_eq!(
-            calls[0].client.address,
-            std::net::IpAddr::from([10, 0, 0, client])
-        );
+        for call in &calls {
+            assert_eq!(
+                call.client.address,
+                std::net::IpAddr::from([10, 0, 0, client])
+            );
+        }
     }
+}
+
+#[test]
+fn what_was_asked_before_the_capture_is_answered_without_a_request() {
+    let (rows, end) = (answer(3), [complete("SELECT 0"), ready()].concat());
+    let calls = run(&[down(&rows), down(&end)], Close::EndOfCapture, false);
+    assert_eq!(told(&calls), [("OTHER", "no-request"); 2]);
+    for (call, frame) in calls.iter().zip([1, 2]) {
+        assert_eq!(call.outcome.reason(), Some(Reason::BeforeCapture));
+        assert_eq!(frames(call), [None, None, Some(frame), Some(frame)]);
+    }
+    assert_eq!(calls[0].response_bytes, rows.len() as u64);
+    // Once its client has spoken, what nobody asked for answers what the capture lost.
+    let lost = [up(&query("select 1")), down(&answer(1)), down(&answer(1))];
+    let calls = run(&lost, Close::EndOfCapture, false);
+    assert_eq!(told(&calls), [("EXECUTE", "ok")]);
 }
 
 #[test]

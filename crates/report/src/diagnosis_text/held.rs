@@ -113,7 +113,7 @@ fn unseen(d: &Diagnosis, calls: u64, total_ns: i64) -> String {
         return String::new();
     }
     let text = format!(
-        "Of it {} are of {} whose whole answer the capture has not: so long they waited at least.",
+        "Of it {} are of {} that the capture has not whole: so long they waited at least.",
         format_duration(ns),
         counted(calls, "call")
     );

@@ -5,7 +5,9 @@ use super::{Early, Queue};
 use crate::pgsql::reply::Reply;
 use crate::pgsql::tag::Tag;
 use crate::session::{Context, Span};
-use model::{Code, Outcome, Time, Where, limits, sql::op};
+use crate::sql;
+use model::{Code, Outcome, Protocol, Reason, Time, Where, limits, sql::op};
+use std::sync::Arc;
 
 /// Packets of one host stand in the file no more out of order than this.
 const OUT_OF_ORDER_NS: i64 = 1_000_000;
@@ -227,9 +229,14 @@ impl Queue {
         if reply.is_unasked() {
             return;
         }
-        if matches!(reply, Reply::ReadyForQuery { .. }) {
+        let is_over = matches!(reply, Reply::ReadyForQuery { .. });
+        if is_over {
             // One answer is that of one hidden request.
             self.unasked = !std::mem::take(&mut self.doubt);
+        }
+        if self.asked.is_none() && !self.in_step && !self.torn {
+            self.answer_before(cx, is_over, span);
+            return;
         }
         if self.in_step && !self.torn && self.early.len() < limits::EARLY_RESPONSES {
             self.early.push(Early { reply, span: *span });
@@ -241,6 +248,23 @@ impl Queue {
                     Where::default(),
                 )
             });
+        }
+    }
+
+    /// Nobody has spoken since the capture began but the server: it answers what was asked before.
+    #[cold]
+    fn answer_before(&mut self, cx: &mut Context<'_>, is_over: bool, span: &Span) {
+        let mut answer = *span;
+        if let Some(begun) = self.before.take() {
+            answer = begun;
+            answer.extend(span);
+        }
+        match is_over {
+            true => {
+                let (sql, before) = (Arc::clone(&self.sql), Reason::BeforeCapture);
+                sql::unasked(cx, Protocol::Pgsql, op::OTHER, answer, sql, before);
+            }
+            false => self.before = Some(answer),
         }
     }
 
