@@ -194,7 +194,8 @@ pub struct DirectionSummary {
     pub packets: u64,
     /// The last of them.
     pub last: Mark,
-    /// When payload passed for the last time that had not been sent before; TCP only.
+    /// When payload passed for the first time, and for the last time that had not been sent before; TCP only.
+    pub first_data: Option<Time>,
     pub last_data: Option<Time>,
     /// When it said that it ends (FIN), and whether it had then acknowledged all that the other side had sent; TCP only.
     pub ended: Option<Time>,

@@ -67,17 +67,19 @@ impl Begun {
         let Some(answers) = self.answered.get_mut(&c.id) else {
             return;
         };
-        let [asked, _] = &c.directions;
+        let [asked, answered] = &c.directions;
         let is_opened = c.handshake.syn.is_some() || c.handshake.syn_ack.is_some();
-        let accounts = c.accounts.as_ref().filter(|_| !is_opened);
-        let first = accounts.map(|accounts| accounts.each_ref().map(|a| a.first_data));
-        let Some([said, answered]) = first.filter(|_| asked.packets > 0) else {
+        if is_opened || asked.packets == 0 {
             answers.clear();
-            return;
+        }
+        let said = |b: &Brief| {
+            asked
+                .first_data
+                .is_some_and(|at| at <= b.response_first.time)
         };
-        answers.retain(|b| b.work == 0 || said.is_none_or(|said| said > b.response_first.time));
+        answers.retain(|b| b.work == 0 || !said(b));
         if let Some(b) = answers.first_mut().filter(|b| b.work != 0)
-            && let Some(answered) = answered
+            && let Some(answered) = answered.first_data
         {
             b.response_first.time = b.response_first.time.min(answered);
         }
@@ -144,7 +146,6 @@ mod tests {
         connection.id = ConnectionId(7);
         connection.handshake = Default::default();
         connection.directions[0].packets = 1;
-        connection.accounts = Some(Box::default());
         change(&mut connection, &mut facts);
         begun.call(&of, 3, 0);
         begun.closed(&connection);
@@ -181,9 +182,8 @@ mod tests {
                 ..self::answered()
             };
             taken_of(sql, |c, _| {
-                let [asks, answers] = &mut **c.accounts.as_mut().unwrap();
-                asks.first_data = said;
-                answers.first_data = answered;
+                c.directions[0].first_data = said;
+                c.directions[1].first_data = answered;
             })
         };
         let at = |ns| Some(Time(ns));

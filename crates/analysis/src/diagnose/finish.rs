@@ -16,7 +16,7 @@ use crate::ledgers::{
 };
 use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
-use crate::path::{Crossed, ways_to_proxy};
+use crate::path::ways_to_proxy;
 use crate::places::Known;
 use crate::pressure;
 use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
@@ -26,7 +26,7 @@ use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::text::{Value, text};
 use crate::verdict::{across_proxy, exchanged, verdict};
-use ledger::{Both, Certain, Kept, One, Sums};
+use ledger::{Both, Bounds, Certain, Half, Kept, One, Sums};
 use model::{Direction, TimeClass};
 
 /// What was kept of calls: of a single capture, or that had begun before the server's of two; of two; and of those that the
@@ -315,12 +315,14 @@ impl Diagnoser {
         ahead_ns: i64,
     ) -> Option<(OneWhole<'a>, i64)> {
         let capture = &self.captures[server];
-        let [_, to_client] = capture.ways.near();
+        // Both captures have the answer: its way took no longer than those of others.
+        let longest_ns = self.matched.clean_network.quantile(1.0).max(0);
+        let to_client = Half::Away(Bounds::between(0, longest_ns));
         let whole = OneWhole {
             kept,
             coincidence: Coincidences::default(),
             capture,
-            halves: [half_to_server(capture), to_client.half(Crossed::default())],
+            halves: [half_to_server(capture), to_client],
             further: Further::default(),
             varies: Box::default(),
             waits_tell: !capture.waits_behind_others(),

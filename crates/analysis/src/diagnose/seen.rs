@@ -113,6 +113,7 @@ impl Diagnoser {
                 .finish(&self.captures[server], server, of_matched);
             self.alone
                 .finish(&self.captures[server], &mut self.begun[server]);
+            self.begin_with(client);
         }
         let difference_ns = self.matched.mean_difference_ns();
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
@@ -180,6 +181,16 @@ impl Diagnoser {
         }
     }
 
+    /// Where calls had begun before the captures, they pass from the first packet of the one whose clock counts.
+    fn begin_with(&mut self, which: usize) {
+        let begins = self.captures[which].begins;
+        if let Some(begins) = begins.filter(|_| self.alone.some_began_before) {
+            let first = &mut self.captures[which].first;
+            *first = first.map(|at| at.min(begins));
+            self.matched.first = self.matched.first.map(|at| at.min(begins));
+        }
+    }
+
     /// Clients at whose hosts nobody captured.
     fn seen_at_server_alone(&self) -> Option<Text> {
         let judged = self.others.judged.as_ref()?;
@@ -203,6 +214,7 @@ impl Diagnoser {
 
     pub(super) fn see_one(&mut self, results: &mut [CaptureResult]) -> Seen {
         self.alone.finish(&self.captures[0], &mut self.begun[0]);
+        self.begin_with(0);
         let own = &self.captures[0];
         // A request that does not wait for an answer may have left before it came.
         let alternating = self.is_alternating();

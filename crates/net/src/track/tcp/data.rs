@@ -63,6 +63,7 @@ pub(super) fn data<H: Handler>(
             packet,
         };
         let wanted = if start >= stream.sent {
+            stream.summary.first_data.get_or_insert(s.mark.time);
             stream.summary.last_data = Some(s.mark.time);
             origin.held_since = new_data(out, s, d, stream, start, end, peer.summary.packets > 0);
             true

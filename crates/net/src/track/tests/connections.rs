@@ -326,7 +326,9 @@ fn whether_a_late_packet_is_known_does_not_depend_on_which_other_connections_the
 fn the_last_data_is_what_was_not_sent_before() {
     let mut t = Script::new();
     t.open();
-    t.c(1, 1, b"abc");
+    let asks = t.now;
+    t.c(1, 1, b"ab");
+    t.c(3, 1, b"c");
     let answered = t.now;
     t.s(1, 4, b"xyz");
     t.wait(1_000 * MS);
@@ -339,6 +341,8 @@ fn the_last_data_is_what_was_not_sent_before() {
     let [asked, said] = directions.each_ref().map(|d| d.last_data);
     assert!(asked < said);
     assert_eq!(said, Some(Time(answered)));
+    let first = directions.each_ref().map(|d| d.first_data);
+    assert_eq!(first, [Some(Time(asks)), said]);
 }
 
 #[test]
