@@ -105,6 +105,11 @@ def drawn(d):
                 line_mbit=d.choice([1, 4, 20]), packets=d.choice([8, 16]))
 
 
+def drawn_reads(d):
+    """What is on its way when a reader pauses must not keep the line busy for as long: then it cost nobody anything."""
+    return {**drawn(d), "line_mbit": d.choice([4, 20])}
+
+
 @kind("pause-in-response", "a server that pauses within its responses", field_case="C10", mild=JUST, harsh=FIELD, healthy=TWIN, draw=drawn)
 def in_response(case, **told):
     return judged("server-writes", *recorded(case, who="server-writes", **told))
@@ -122,13 +127,13 @@ def in_request(case, **told):
 
 
 @kind("client-reads-late", "a client that pauses while it reads a response, until its window is closed", field_case="C10",
-      mild=JUST_READS, harsh=FIELD, healthy=TWIN, draw=drawn)
+      mild=JUST_READS, harsh=FIELD, healthy=TWIN, draw=drawn_reads)
 def client_reads_late(case, **told):
     return judged("client-reads", *recorded(case, who="client-reads", **told))
 
 
 @kind("server-reads-late", "a server that pauses while it reads a request, until its window is closed", field_case="C10",
-      mild=JUST_READS, harsh=FIELD, healthy=TWIN, draw=drawn)
+      mild=JUST_READS, harsh=FIELD, healthy=TWIN, draw=drawn_reads)
 def server_reads_late(case, **told):
     return judged("server-reads", *recorded(case, who="server-reads", **told))
 

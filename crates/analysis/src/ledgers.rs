@@ -438,6 +438,10 @@ pub struct OneWhole<'a> {
 impl OneWhole<'_> {
     /// What clients waited at least: beyond what was seen the way between them and the capture and back.
     fn waited_ns(&self) -> i64 {
+        let [_, to_client] = self.halves;
+        if to_client.is_here() {
+            return self.kept.waited_ns();
+        }
         let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
         let are_late = !self.capture.sent_again.is_empty() || !self.capture.delays.is_empty();
         let are_alike = self.further.is_empty() && !are_late && !self.some_began_before;

@@ -55,7 +55,7 @@ pub struct Acknowledged {
     half_most_ns: i64,
     prompt_count: u64,
     prompt_max_ns: i64,
-    /// The longest of those that no timer held back.
+    /// The longest of those that no timer held back, and of those that time stamps show of what came from there all along.
     at_once_max_ns: i64,
 }
 
@@ -185,6 +185,7 @@ impl Acknowledged {
     #[must_use]
     pub fn of(c: &ConnectionSummary, d: Direction) -> Acknowledged {
         let sent = &c.directions[d.index()];
+        let echoed = &c.directions[d.reverse().index()];
         let h = &c.handshake;
         let (asked, answered) = match d {
             Direction::ToServer => (h.syn, h.syn_ack),
@@ -213,7 +214,7 @@ impl Acknowledged {
             half_most_ns: half.filter(|&ns| ns < LONGEST_NS).unwrap_or(0),
             prompt_count: sent.ack_prompt_count,
             prompt_max_ns: sent.ack_prompt_max_ns,
-            at_once_max_ns: sent.ack_at_once_max_ns,
+            at_once_max_ns: sent.ack_at_once_max_ns.max(echoed.echoed_max_ns),
         }
     }
 

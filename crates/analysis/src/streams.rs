@@ -11,7 +11,7 @@ use crate::files::Exports;
 use crate::health::Health;
 use crate::packed::Packed;
 use crate::pressure::Ends;
-use crate::results::{ConnectionResult, DirectionResult, Side};
+use crate::results::{ConnectionResult, DirectionResult, Side, Vantage};
 use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
 use crate::text::{Text, Value, text};
@@ -82,11 +82,14 @@ impl Gathered {
         }
     }
 
-    /// Of one capture.
+    /// Of one capture, as far as is known where that was taken.
     #[must_use]
-    pub fn of_one(&self) -> Streams {
+    pub fn of_one(&self, taken_at: Option<Vantage>) -> Streams {
         let [one, _] = &self.summaries;
-        Streams::new(&conns::of_one(one), self.left_out)
+        Streams {
+            taken_at,
+            ..Streams::new(&conns::of_one(one), self.left_out)
+        }
     }
 
     /// Of two, of which `client` was taken at the client.
@@ -109,6 +112,8 @@ pub struct Streams {
     /// Where connections that speak nothing known stand in it, by capture and what that knows them by.
     plain: HashMap<(usize, u64), usize>,
     pub left_out: u64,
+    /// Where the only capture was taken.
+    taken_at: Option<Vantage>,
     /// Ends between which a connection was refused that the server went on to accept: somebody else
     /// refused it in the server's name.
     forged: HashSet<(Endpoint, Endpoint)>,
@@ -228,7 +233,7 @@ impl Streams {
             let needless = needless_ns(time[TimeClass::LossRecovery], longest, needed(r));
             time[TimeClass::Unknown] += needless;
             time[TimeClass::LossRecovery] -= needless;
-            if let Some(way_ns) = way_to_sender(c, d) {
+            if let Some(way_ns) = self.way_to_sender(c, d) {
                 // So much of each silence may be the path's.
                 let silences = i64::from(r.account.stretches[TimeClass::SenderApplication]);
                 let application = time[TimeClass::SenderApplication];
@@ -247,11 +252,26 @@ impl Streams {
             classes.set(d, [time, time]);
             let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns, None));
             classes.released_by[d.index()] = paced.and_then(|paced| paced.cause());
-            let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
+            let paused_ns = time[TimeClass::SenderApplication];
+            let spared = waits.map_or(Bounds::exactly(0), |w| w.spared(paused_ns));
             divide_stream(d, &classes, spared, &mut ledger);
             sums.add(&ledger);
         }
         sums
+    }
+
+    /// How long it takes to this direction's sender and back, where its only capture was taken at the receiver
+    /// and nothing showed that from the beginning: as what the receiver sent was acknowledged later, or as long as
+    /// any path.
+    fn way_to_sender(&self, c: &ConnectionResult, d: Direction) -> Option<i64> {
+        let soonest = |d| c.direction(d).counts.ack_rtt_min_ns;
+        let at_receiver = match d {
+            Direction::ToServer => Vantage::Server,
+            Direction::ToClient => Vantage::Client,
+        };
+        let here = self.taken_at == Some(at_receiver) || soonest(d).is_some_and(|ns| ns < HERE_NS);
+        let is_unknown = c.ends.len() == 1 && !c.handshake.seen && here;
+        is_unknown.then(|| soonest(d.reverse()).unwrap_or(LONG_PATH_NS))
     }
 
     /// How long connections of this protocol were busy whose requests and answers are not told apart, as several are
@@ -446,16 +466,6 @@ const LONG_PATH_NS: i64 = 1_000_000_000;
 
 /// A host that acknowledges this soon is where the capture was taken.
 const HERE_NS: i64 = 100_000;
-
-/// How long it takes to this direction's sender and back, where its only capture was taken at the receiver
-/// and nothing showed that from the beginning: as what the receiver sent was acknowledged later, or as long as
-/// any path.
-fn way_to_sender(c: &ConnectionResult, d: Direction) -> Option<i64> {
-    let soonest = |d| c.direction(d).counts.ack_rtt_min_ns;
-    let here = soonest(d).is_some_and(|ns| ns < HERE_NS);
-    let is_at_receiver = c.ends.len() == 1 && !c.handshake.seen && here;
-    is_at_receiver.then(|| soonest(d.reverse()).unwrap_or(LONG_PATH_NS))
-}
 
 /// Whether its calls are turns of a byte stream, so that its account is theirs.
 fn is_plain(c: &ConnectionResult) -> bool {

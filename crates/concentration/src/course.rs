@@ -1,6 +1,8 @@
 //! Calls and cost over time, in cells whose width doubles as the capture grows, so that a capture
 //! of a second and one of a day take the same room.
 
+use crate::alike::Alike;
+
 /// Cells of the whole, of which half at least are in use: a moment is told to a 500th of the
 /// capture.
 pub(crate) const CELLS: usize = 1_024;
@@ -103,19 +105,36 @@ pub(crate) struct Course {
 }
 
 impl Course {
+    /// A call.
     #[inline]
     pub(crate) fn add(&mut self, cell: usize, accounts: usize, costs: &[Cost]) {
+        let row = self.row(cell, accounts);
+        row[0] += 1;
+        for cost in costs {
+            row[cost.account + 1] = row[cost.account + 1].saturating_add(cost.ns);
+        }
+    }
+
+    /// Calls of a block.
+    pub(crate) fn add_all(&mut self, calls: &Alike, accounts: usize) {
+        let [count, costs @ ..] = self.row(calls.block, accounts) else {
+            return;
+        };
+        *count += calls.calls;
+        for (sum, ns) in costs.iter_mut().zip(&calls.costs) {
+            *sum = sum.saturating_add(*ns);
+        }
+    }
+
+    #[inline]
+    fn row(&mut self, cell: usize, accounts: usize) -> &mut [u64] {
         let width = accounts + 1;
         let known = cell.checked_sub(self.first).map(|after| after * width);
         let from = match known {
             Some(from) if from + width <= self.rows.len() => from,
             _ => self.reach(cell, width),
         };
-        let row = &mut self.rows[from..];
-        row[0] += 1;
-        for cost in costs {
-            row[cost.account + 1] = row[cost.account + 1].saturating_add(cost.ns);
-        }
+        &mut self.rows[from..from + width]
     }
 
     /// Makes rows up to a cell, or down to it, and says where its row is.

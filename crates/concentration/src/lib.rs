@@ -81,6 +81,7 @@
 //! and all last); 1,024 cells alike for each set of attributes that calls have together, which are
 //! few; 4,096 stretches of 32 bytes for each account.
 
+mod alike;
 mod course;
 mod period;
 #[cfg(test)]
@@ -89,6 +90,7 @@ mod values;
 mod who;
 mod window;
 
+use alike::{Alike, Sums};
 use course::{BLOCK, CELLS, Cell, Clock, Cost, Course};
 use period::Stretches;
 use std::ops::Range;
@@ -182,6 +184,9 @@ pub struct Place {
     pub rest_mean_ns: i64,
 }
 
+/// What calls of an attribute have, by attribute.
+type ByAttribute = [Values; By::Time as usize];
+
 /// Calls and their costs, in bounded memory.
 #[derive(Clone, Debug)]
 pub struct Concentration {
@@ -191,10 +196,36 @@ pub struct Concentration {
     /// All calls, by which attributes they have (a bit for each).
     having: Vec<(u16, Course)>,
     /// In blocks, as a value's own course is.
-    values: [Values; By::Time as usize],
+    values: ByAttribute,
     stretches: Vec<Stretches>,
+    /// What values have yet to be told.
+    sums: Sums,
     /// Of the call that is counted.
     costs: Vec<Cost>,
+}
+
+/// Tells each value what was summed of its calls.
+fn tell(values: &mut ByAttribute, alike: &mut Alike, accounts: usize) {
+    if alike.calls == 0 {
+        return;
+    }
+    for (by, value) in &alike.attributes {
+        if let Some(values) = values.get_mut(*by as usize) {
+            values.add(*value, alike, accounts);
+        }
+    }
+    alike.clear();
+}
+
+/// Where the calls that have attributes of these kinds are counted.
+fn having_these(having: &mut Vec<(u16, Course)>, attributes: &[(By, u64)]) -> usize {
+    let known = attributes.iter().filter(|(by, _)| *by != By::Time);
+    let has = known.fold(0, |has: u16, (by, _)| has | 1 << *by as usize);
+    let known = having.iter().position(|(having, _)| *having == has);
+    known.unwrap_or_else(|| {
+        having.push((has, Course::default()));
+        having.len() - 1
+    })
 }
 
 impl Concentration {
@@ -207,6 +238,7 @@ impl Concentration {
             having: Vec::new(),
             values: Default::default(),
             stretches: vec![Stretches::default(); accounts],
+            sums: Sums::new(accounts),
             costs: Vec::new(),
         }
     }
@@ -215,6 +247,7 @@ impl Concentration {
     pub fn charge(&mut self, charge: &Charge) {
         let mut cell = self.clock.cell(charge.at_ns);
         while cell >= CELLS {
+            self.tell_values();
             self.clock.double();
             self.having
                 .iter_mut()
@@ -231,25 +264,16 @@ impl Concentration {
             let ns = cost_ns.max(0).unsigned_abs();
             costs.push(Cost { account, ns });
         }
-        let weight = costs
-            .iter()
-            .fold(0, |sum: u64, cost| sum.saturating_add(cost.ns));
-        let mut has: u16 = 0;
-        for (by, value) in charge.attributes {
-            if let Some(values) = self.values.get_mut(*by as usize) {
-                values.add(*value, weight, cell / BLOCK, self.accounts, &costs);
-                has |= 1 << *by as usize;
-            }
+        let block = cell / BLOCK;
+        let alike = self.sums.place(charge.attributes);
+        if !alike.is_of(charge.attributes, block) {
+            tell(&mut self.values, alike, self.accounts);
+            let having = having_these(&mut self.having, charge.attributes);
+            alike.begin(charge.attributes, block, having);
         }
-        let having = self
-            .having
-            .iter()
-            .position(|(having, _)| *having == has)
-            .unwrap_or_else(|| {
-                self.having.push((has, Course::default()));
-                self.having.len() - 1
-            });
-        self.having[having].1.add(cell, self.accounts, &costs);
+        alike.add(&costs);
+        let (_, having) = &mut self.having[alike.having];
+        having.add(cell, self.accounts, &costs);
         let end_ns = charge.at_ns.saturating_add(charge.response_ns.max(0));
         for cost in &costs {
             if let Some(stretches) = self.stretches.get_mut(cost.account) {
@@ -259,9 +283,16 @@ impl Concentration {
         self.costs = costs;
     }
 
+    fn tell_values(&mut self) {
+        for alike in self.sums.all() {
+            tell(&mut self.values, alike, self.accounts);
+        }
+    }
+
     /// Where the cost of these accounts together concentrates: attributes first, the sharpest
     /// before the others, then time. Empty when it does not, or not beyond chance.
-    pub fn finish(&self, accounts: &[usize]) -> Vec<Place> {
+    pub fn finish(&mut self, accounts: &[usize]) -> Vec<Place> {
+        self.tell_values();
         let cells = self.having(|_| true, accounts);
         let whole = Cell::sum(&cells);
         if whole.cost_ns == 0 || whole.calls < 2 * LEAST_CALLS {

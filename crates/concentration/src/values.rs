@@ -5,7 +5,8 @@
 //! kept, for any order. Its calls and cost are counted from when it was taken in, so they are never
 //! too high.
 
-use crate::course::{Cost, Course};
+use crate::alike::Alike;
+use crate::course::Course;
 use hashbrown::HashMap;
 
 /// Values kept of one attribute.
@@ -33,16 +34,9 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// A call with a value, the cost of all its accounts, and each account's.
-    #[inline]
-    pub(crate) fn add(
-        &mut self,
-        value: u64,
-        weight: u64,
-        block: usize,
-        accounts: usize,
-        costs: &[Cost],
-    ) {
+    /// Calls with a value, and what each account was charged of them.
+    pub(crate) fn add(&mut self, value: u64, calls: &Alike, accounts: usize) {
+        let weight = calls.costs.iter().copied().fold(0, u64::saturating_add);
         let slot = (value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> RECENT_SHIFT) as usize;
         let place = match self.recent.get(slot) {
             Some((recent, place)) if *recent == value && *place < self.kept.len() => *place,
@@ -53,7 +47,7 @@ impl Values {
         };
         let kept = &mut self.kept[place];
         kept.weight = kept.weight.saturating_add(weight);
-        kept.course.add(block, accounts, costs);
+        kept.course.add_all(calls, accounts);
     }
 
     /// The place of a value that was not there lately, if it is taken in.

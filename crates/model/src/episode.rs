@@ -254,6 +254,9 @@ pub struct DirectionSummary {
     /// The longest of those that no timer can have held back, as they acknowledged more than one full
     /// segment (RFC 5681 section 4.2), with nothing lost.
     pub ack_at_once_max_ns: i64,
+    /// The longest round trip from the receiver of this direction's data to its sender and back that time stamps show
+    /// (RFC 7323 section 4.1), of data that came all along; where timelines were asked for.
+    pub echoed_max_ns: i64,
 }
 
 /// A connection as known when it ended (or the capture did).

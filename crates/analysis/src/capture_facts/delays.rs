@@ -42,6 +42,10 @@ impl Delays {
     /// How late what came at that moment was, which is not long ago.
     #[must_use]
     pub(crate) fn at(&self, connection: ConnectionId, direction: Direction, at: Time) -> i64 {
+        // Of most captures none is.
+        if !self.is_any {
+            return 0;
+        }
         let late = self.lists.all(connection).rev();
         let mut near = late.take_while(|delay| delay.at >= at);
         near.find(|delay| delay.at == at && delay.direction == direction)

@@ -69,7 +69,7 @@ impl Diagnoser {
                 let streams = gathered.of_two(seen.main());
                 (seen, streams)
             }
-            false => (self.see_one(&mut results), gathered.of_one()),
+            false => (self.see_one(&mut results), gathered.of_one(results[0].side)),
         };
         pressure::tell_drops(&self.options.hosts, &gathered.ends, &mut results);
         let main = seen.main();

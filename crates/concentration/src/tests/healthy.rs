@@ -1,7 +1,8 @@
 //! Streams without a place, or with too few calls to tell, and what must not hurt.
 
 use super::{MS, Pace, Random, S, has, stream, two_clients, who};
-use crate::course::{Cell, Cost};
+use crate::alike::Alike;
+use crate::course::Cell;
 use crate::values::{VALUES, Values};
 use crate::{By, Charge, Concentration, Place, Value};
 
@@ -161,16 +162,13 @@ fn the_costliest_of_any_number_of_values_is_kept_in_bounded_room() {
     for call in 0..50_000_u64 {
         let value = if call % 50 == 49 { 7 } else { 1_000 + call };
         let cost_ns = random.exponential(1e6) as i64;
-        values.add(
-            value,
-            cost_ns as u64,
-            call as usize / 1_000,
-            1,
-            &[Cost {
-                account: 0,
-                ns: cost_ns.unsigned_abs(),
-            }],
-        );
+        let one = Alike {
+            block: call as usize / 1_000,
+            calls: 1,
+            costs: vec![cost_ns.unsigned_abs()],
+            ..Alike::default()
+        };
+        values.add(value, &one, 1);
     }
     let kept = values.sorted();
     assert!(kept.len() <= VALUES);

@@ -44,6 +44,8 @@ pub(crate) struct Acknowledgement {
     pub position: u64,
     /// Bytes offered from there on; `None` where the scale is not known. 0 is certain in any case.
     pub window: Option<u32>,
+    /// The same as it stands in the packet.
+    pub unscaled: u16,
     /// Whether it carries no data.
     pub alone: bool,
     pub full_sized: u64,
@@ -111,6 +113,8 @@ pub(super) struct Sender {
     /// Windows above zero; the smallest is above the largest where there was none.
     window_min: u32,
     window_max: u32,
+    /// The last one, where its scale is not known, as it stood in the packet; else 0.
+    unscaled: u16,
     acknowledgements: u32,
     stretch_acks: u32,
     segments_acknowledged: u64,
@@ -152,6 +156,7 @@ impl Sender {
             flight_max: 0,
             window_min: u32::MAX,
             window_max: 0,
+            unscaled: 0,
             acknowledgements: 0,
             stretch_acks: 0,
             segments_acknowledged: 0,
@@ -285,6 +290,10 @@ impl Sender {
                 trouble.found(ack.position);
             }
         }
+        self.unscaled = match ack.window {
+            Some(_) => 0,
+            None => ack.unscaled,
+        };
         match ack.window {
             Some(0) => self.trouble().shut(ack.mark.time),
             offered => {

@@ -263,6 +263,7 @@ fn heard(
             mark: s.mark,
             position,
             window,
+            unscaled: s.tcp.window,
             alone: s.payload_length == 0,
             full_sized,
         },

@@ -16,6 +16,7 @@ mod ahead;
 mod attic;
 mod copies;
 mod deliver;
+mod echoes;
 mod entry;
 mod flight;
 mod handshake;

@@ -13,6 +13,7 @@
 //! Of late segments each of which had left before the one before it came, all the time until the last is the path's: what
 //! its sender did was over. Where they came all along, they stood in a queue, before a line that was full.
 
+use super::echoes::Echoes;
 use super::recovery::Stretch;
 use super::{MILLISECOND, SECOND};
 use model::{EpisodeKind, Mark, Time};
@@ -150,6 +151,8 @@ pub(super) struct Stamps {
     run: Option<Late>,
     /// Up to where runs were told.
     told_to: Time,
+    /// The other side's, as they come back with this direction's data.
+    pub echoes: Echoes,
 }
 
 impl Stamps {
@@ -242,10 +245,20 @@ impl Stamps {
     }
 
     fn data(&mut self, packet: Mark, late_ns: i64, may_be_first: bool) {
-        if late_ns < LEAST_NS.max(self.step_ns().saturating_mul(2)) {
-            let over = self.run.take();
-            return self.keep(over.filter(Late::tells_more));
+        if late_ns < LEAST_NS || late_ns < self.step_ns().saturating_mul(2) {
+            // Most have none: nothing is copied.
+            if self.run.is_some() {
+                let over = self.run.take();
+                self.keep(over.filter(Late::tells_more));
+            }
+            return;
         }
+        self.late(packet, late_ns, may_be_first);
+    }
+
+    /// Data that came late enough to be told of.
+    #[inline(never)]
+    fn late(&mut self, packet: Mark, late_ns: i64, may_be_first: bool) {
         let unsure_ns = self.unsure_ns(packet.time);
         let late = |kind| Late {
             unsure_ns,

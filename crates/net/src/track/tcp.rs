@@ -200,13 +200,26 @@ impl Tcp {
         }
         count(s, stream);
         if let Some(stamps) = &mut stream.stamps
-            && let Some((stamp, _)) = s.tcp.timestamps
+            && let Some((stamp, echo)) = s.tcp.timestamps
             && !flags.syn()
         {
             let data = (s.payload_length > 0).then(|| match stream.held.goes_on() {
                 true => Data::More,
                 false => Data::First,
             });
+            match data {
+                Some(_) => {
+                    if let Some(ns) = stamps.echoes.came(echo, s.mark.time) {
+                        let longest = &mut stream.summary.echoed_max_ns;
+                        *longest = ns.max(*longest);
+                    }
+                }
+                None => {
+                    if let Some(peer) = &mut peer.stamps {
+                        peer.echoes.acknowledged(stamp, s.mark.time);
+                    }
+                }
+            }
             stamps.saw(s.mark, stamp, data);
             if stamps.has_untold() {
                 let others = peer

@@ -25,6 +25,9 @@ const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
 const DELAYED_NS: i64 = 8 * MILLISECOND;
 
+/// No window is scaled by more bits (RFC 7323 section 2.3).
+const LARGEST_SCALE: u32 = 14;
+
 impl Sender {
     /// Charges the time before a transmission to what it waited for; whether that was the congestion
     /// window, and something was in flight.
@@ -152,7 +155,7 @@ impl Sender {
             let at_once = gap
                 .progress()
                 .is_some_and(|by| span(by.time, now.time) <= PAUSE_NS);
-            let class = match self.path_class() {
+            let class = match self.path_class(s.full_sized) {
                 // Its application's, or either window.
                 TimeClass::Congestion if !at_once && last.is_some_and(Last::may_be_all) => {
                     TimeClass::Unknown
@@ -257,14 +260,27 @@ impl Sender {
     }
 
     /// What limits a sender that sends as acknowledgements come.
-    fn path_class(&self) -> TimeClass {
+    fn path_class(&self, full_sized: u64) -> TimeClass {
         let shortest = self.round_trips.min().unwrap_or(0);
         let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
             && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
         if queued || (self.smoothed_ns > QUEUED_NS && self.line.is_full()) {
-            TimeClass::Bandwidth
+            match self.may_fill_the_window(full_sized) {
+                true => TimeClass::Unknown,
+                false => TimeClass::Bandwidth,
+            }
         } else {
             TimeClass::Congestion
         }
+    }
+
+    /// Whether a window of which the scale is not known has no room for a segment more, for any scale: a reader that is
+    /// slow acknowledges as late, and as steadily, as a line that is full.
+    fn may_fill_the_window(&self, full_sized: u64) -> bool {
+        let filled = |scale| {
+            let window = u64::from(self.unscaled) << scale;
+            self.flight <= window && window - self.flight < full_sized
+        };
+        self.unscaled > 0 && (0..=LARGEST_SCALE).any(filled)
     }
 }
