@@ -239,7 +239,12 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
             false => Ground::FewTurns(top),
         };
     }
-    if second.shares_with(&first) || is_half_crossings(facts, blames) {
+    // Without a finding only what its lines say by themselves is held against a side.
+    let [own, other] = match top {
+        Some(_) => [first, second],
+        None => [first, second].map(|blame| blame.plain(facts).0),
+    };
+    if other.shares_with(&own) || is_half_crossings(facts, blames) {
         return Ground::Shared([first, second], top);
     }
     let cause = of(first.side);
@@ -363,7 +368,7 @@ mod tests {
     use crate::findings::testing::{MS, judged, judged_within};
     use crate::results::Side;
     use ledger::Bounds;
-    use ledger::Cause::{Chatty, Nagle, Path, Service};
+    use ledger::Cause::{Chatty, Nagle, NotWriting, Path, Service, Transfer};
 
     #[test]
     fn calls_that_together_take_no_longer_than_one_may_are_not_slow() {
@@ -383,6 +388,13 @@ mod tests {
         assert_eq!(side(56, 22, 22), Side::Server);
         // Nothing of it would have been spared.
         assert_eq!(side(56, 0, 44), Side::Server);
+    }
+
+    #[test]
+    fn bytes_that_pass_for_no_known_reason_share_no_blame() {
+        let side = |cause| judged(100, &[(cause, 5 * MS), (NotWriting, 5 * MS)]).side;
+        assert_eq!(side(Path), Side::Mixed);
+        assert_eq!(side(Transfer), Side::Undetermined);
     }
 
     #[test]
