@@ -75,11 +75,23 @@ class Source:
         self.first = self.packets[0][0]
         self.period = self.packets[-1][0] - self.first + 1_000_000
         # Whoever sends first is the client.
-        self.client = next(p[26:30] for _, _, p in self.packets if is_tcp(p))
+        first = next(p for _, _, p in self.packets if is_tcp(p))
+        self.client, self.port = first[26:30], port_to(first)
+
+    def is_from_client(self, packet: bytes) -> bool:
+        """Where both ends have one address, by the port of the server."""
+        if packet[26:30] == packet[30:34]:
+            return port_to(packet) == self.port
+        return packet[26:30] == self.client
 
     def record(self, when: int, length: int, packet: bytes) -> bytes:
         seconds, rest = divmod(when, 10**9)
         return struct.pack("<IIII", seconds, rest // self.unit, len(packet), length) + packet
+
+
+def port_to(packet: bytes) -> bytes:
+    tcp = ETHERNET + (packet[14] & 15) * 4
+    return packet[tcp + 2 : tcp + 4]
 
 
 def is_tcp(packet: bytes) -> bool:
@@ -97,7 +109,7 @@ def many(source: Source, path: str, copies: int, period: int) -> int:
             for when, length, packet in source.packets:
                 offset = 0
                 if is_tcp(packet):
-                    offset = 27 if packet[26:30] == source.client else 31
+                    offset = 27 if source.is_from_client(packet) else 31
                 for i, address in enumerate(addresses):
                     copy = packet[:offset] + address + packet[offset + 3 :] if offset else packet
                     out.write(source.record(base + when - source.first + i * 37, length, copy))
@@ -121,7 +133,7 @@ def busiest(source: Source) -> Flow:
             continue
         (total,) = struct.unpack_from(">H", packet, 16)
         payload = total - (tcp - ETHERNET) - (offset >> 4) * 4
-        up = packet[26:30] == source.client
+        up = source.is_from_client(packet)
         ends = frozenset([packet[26:30] + packet[tcp : tcp + 2], packet[30:34] + packet[tcp + 2 : tcp + 4]])
         flow = flows.setdefault(ends, [])
         flow.append((when, length, packet, up, tcp, sequence, sequence + payload))
