@@ -420,8 +420,6 @@ impl CaptureFacts {
             let d = &c.directions[d.index()];
             let trip_ns = d.ack_rtt_min_ns?;
             let blind = is_blind && trip_ns >= ROUND_TRIP_NS;
-            // A window that is always full holds as much in flight as a line does, and comes back as steadily.
-            let line = line.filter(|_| !is_blind);
             Paced::of(d.pace, trip_ns, line).or(blind.then(|| Paced::blind(trip_ns)))
         });
         if paced != [None; 2] && self.paced.len() < limits::TROUBLED_CONNECTIONS {

@@ -319,6 +319,19 @@ pub(crate) struct Measured {
     pub plot: Option<Plot>,
 }
 
+/// No window is scaled by more bits (RFC 7323 section 2.3).
+const LARGEST_SCALE: u32 = 14;
+
+/// Whether a window of which the scale is not known has no room for a segment more, for any scale, where so much is in
+/// flight: a reader that is slow acknowledges as late, and as steadily, as a line that is full.
+pub(crate) fn may_be_full(unscaled: u16, flight: u64, full_sized: u64) -> bool {
+    let filled = |scale| {
+        let window = u64::from(unscaled) << scale;
+        flight <= window && window - flight < full_sized
+    };
+    unscaled > 0 && (0..=LARGEST_SCALE).any(filled)
+}
+
 /// How many segments so many bytes take. Most take one, and a division costs as much as twenty other
 /// instructions.
 pub(crate) fn segments(bytes: u64, full_sized: u64) -> u64 {
@@ -333,4 +346,18 @@ pub(crate) fn segments(bytes: u64, full_sized: u64) -> u64 {
 fn span(from: Time, to: Time) -> i64 {
     let ns = to.0.max(from.0).wrapping_sub(from.0) as u64;
     ns.min(i64::MAX as u64) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_full;
+
+    #[test]
+    fn a_window_of_any_scale_may_be_full_to_a_segment() {
+        const SEGMENT: u64 = 1_448;
+        let full = |flight| may_be_full(44_888, flight, SEGMENT);
+        assert!(full(44_888) && full(44_888 - SEGMENT + 1) && full(44_888 << 14));
+        assert!(!full(44_888 - SEGMENT) && !full(44_889) && !full(44_888 << 15));
+        assert!(!may_be_full(0, 0, SEGMENT), "one that is closed is certain");
+    }
 }

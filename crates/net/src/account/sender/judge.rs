@@ -1,7 +1,7 @@
 //! The time before a transmission, into the class of what ended it.
 
 use super::{IDLE_NS, Kind, Last, MICROSECOND, MILLISECOND, PAUSE_NS, Sender, Transmission};
-use crate::account::span;
+use crate::account::{may_be_full, span};
 use model::{Answered, Mark, TimeClass};
 
 /// Segments this close left in one go.
@@ -24,9 +24,6 @@ pub(crate) const NEAR_SHARE: i64 = 8;
 const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
 const DELAYED_NS: i64 = 8 * MILLISECOND;
-
-/// No window is scaled by more bits (RFC 7323 section 2.3).
-const LARGEST_SCALE: u32 = 14;
 
 impl Sender {
     /// Charges the time before a transmission to what it waited for; whether that was the congestion
@@ -265,22 +262,12 @@ impl Sender {
         let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
             && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
         if queued || (self.smoothed_ns > QUEUED_NS && self.line.is_full()) {
-            match self.may_fill_the_window(full_sized) {
+            match may_be_full(self.unscaled, self.flight, full_sized) {
                 true => TimeClass::Unknown,
                 false => TimeClass::Bandwidth,
             }
         } else {
             TimeClass::Congestion
         }
-    }
-
-    /// Whether a window of which the scale is not known has no room for a segment more, for any scale: a reader that is
-    /// slow acknowledges as late, and as steadily, as a line that is full.
-    fn may_fill_the_window(&self, full_sized: u64) -> bool {
-        let filled = |scale| {
-            let window = u64::from(self.unscaled) << scale;
-            self.flight <= window && window - self.flight < full_sized
-        };
-        self.unscaled > 0 && (0..=LARGEST_SCALE).any(filled)
     }
 }

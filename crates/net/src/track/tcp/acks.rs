@@ -1,6 +1,7 @@
 //! What a packet acknowledges, into what the other direction knows: bytes that arrived, round trips, what was
 //! received twice, and what the receiver has that the capture lacks.
 
+use crate::account::may_be_full;
 use crate::track::MILLISECOND;
 use crate::track::output::Output;
 use crate::track::recovery::Stretch;
@@ -155,7 +156,9 @@ fn round_trip(s: &Segment, stream: &mut Stream, ns: i64, bytes: u64, alone: bool
         let is_whole = stream.recovery.since().is_none();
         let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
         stream.sample(ns, flight, at_once);
-        if let Some(queue) = stream.queue.as_mut().filter(|_| at_once) {
+        let is_unscaled = stream.window.scale.is_none();
+        let may_be_window = is_unscaled && may_be_full(s.tcp.window, flight, stream.full_sized());
+        if let Some(queue) = stream.queue.as_mut().filter(|_| at_once && !may_be_window) {
             queue.passed(ns, flight, stream.summary.ack_rtt_min_ns.unwrap_or(ns));
         }
         stream.held.round_trip(ns, one_segment);
