@@ -65,19 +65,9 @@ impl Waits {
         })
     }
 
-    /// What larger writes would have spared of a stream whose sender paused by itself for so long, too. Who pauses between
-    /// may have caught up with what there was to write by then: so much longer the pauses would have been.
+    /// What larger writes would have spared.
     #[must_use]
-    pub fn spared(&self, paused_ns: i64) -> Bounds {
-        let waited = self.waited();
-        Bounds {
-            lo_ns: (waited.lo_ns - paused_ns).max(0),
-            ..waited
-        }
-    }
-
-    /// What the round trips took that larger writes would not have needed.
-    fn waited(&self) -> Bounds {
+    pub fn spared(&self) -> Bounds {
         let trips = (self.trips - self.needed) as i64;
         let of = |ns: i64| ns.saturating_mul(trips);
         Bounds {
@@ -95,8 +85,8 @@ impl Waits {
             bytes: self.bytes,
             sent: self.bytes,
             needed: self.needed,
-            saved_ns: self.waited().lo_ns,
-            saved_in_all_ns: self.waited().lo_ns,
+            saved_ns: self.spared().lo_ns,
+            saved_in_all_ns: self.spared().lo_ns,
         }
     }
 }
@@ -142,12 +132,10 @@ mod tests {
             (8_000, 4_000, 1_000)
         );
         // Hosts may take 0.2 ms of each; it waited for 2 ms.
-        let spared = |paused_ns| waits.spared(paused_ns);
-        let (sure, most) = (3_000 * MS / 10 * 8, 6_000 * MS);
-        assert_eq!(spared(0), Bounds::between(sure, most));
-        // Its pauses would have been so much longer.
-        assert_eq!(spared(1_000 * MS), Bounds::between(sure - 1_000 * MS, most));
-        assert_eq!(spared(3_000 * MS), Bounds::between(0, most));
+        assert_eq!(
+            waits.spared(),
+            Bounds::between(3_000 * MS / 10 * 8, 6_000 * MS)
+        );
     }
 
     #[test]

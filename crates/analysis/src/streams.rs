@@ -252,8 +252,7 @@ impl Streams {
             classes.set(d, [time, time]);
             let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns, None));
             classes.released_by[d.index()] = paced.and_then(|paced| paced.cause());
-            let paused_ns = time[TimeClass::SenderApplication];
-            let spared = waits.map_or(Bounds::exactly(0), |w| w.spared(paused_ns));
+            let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
             divide_stream(d, &classes, spared, &mut ledger);
             sums.add(&ledger);
         }

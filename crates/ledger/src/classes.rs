@@ -99,7 +99,8 @@ impl Classes {
 }
 
 /// Divides the time in which one direction's bytes were under way that nobody answers: what a connection
-/// was idle is not part of it. `spared` is what larger writes would have spared of what they took to pass.
+/// was idle is not part of it. `spared` is what larger writes would have spared of what they took to pass. A sender that
+/// pauses by itself, too, may have caught up with what there was to write by then: so much longer it would have paused.
 pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &mut Ledger) {
     let time = classes.least_ns[d.index()];
     let waited = time
@@ -111,8 +112,11 @@ pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &m
     // Of whole lives nothing lies at an edge.
     let left = own.divide(&Held::default(), all, 0, ledger).lo_ns;
     let most = spared.hi_ns.map_or(left, |hi| hi.min(left));
-    let spared = Bounds::between(spared.lo_ns.min(most), most);
+    let waited = Bounds::between(spared.lo_ns.min(most), most);
+    let absorbed = waited.lo_ns.min(time[TimeClass::SenderApplication]);
+    let spared = Bounds::between(waited.lo_ns - absorbed, most);
     ledger.charge(Cause::SmallWrites, d, spared);
-    let passed = Bounds::between(left - most, left - spared.lo_ns);
+    ledger.charge_silence(d, Bounds::between(0, absorbed), own.may_idle[d.index()]);
+    let passed = Bounds::between(left - most, left - waited.lo_ns);
     ledger.charge(Cause::Transfer, d, passed);
 }

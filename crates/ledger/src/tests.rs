@@ -490,15 +490,19 @@ fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
             own.map(|l| l.ns)
         };
         assert_eq!(ledger.response, Bounds::exactly(15 * MS));
-        (of(Cause::SmallWrites), of(Cause::Transfer))
+        [Cause::SmallWrites, Cause::Transfer, Cause::NotWriting].map(of)
     };
-    let between = |lo, hi| Some(Bounds::between(lo, hi));
-    assert_eq!(divided(0, 0), (None, between(10 * MS, 10 * MS)));
+    let between = |lo, hi| Some(Bounds::between(lo * MS, hi * MS));
+    assert_eq!(divided(0, 0), [None, between(10, 10), between(5, 5)]);
+    // It would have paused for as much longer.
     assert_eq!(
         divided(4 * MS, 6 * MS),
-        (between(4 * MS, 6 * MS), between(4 * MS, 6 * MS))
+        [between(0, 6), between(4, 6), between(5, 9)]
     );
-    assert_eq!(divided(20 * MS, 30 * MS), (between(10 * MS, 10 * MS), None));
+    assert_eq!(
+        divided(20 * MS, 30 * MS),
+        [between(5, 10), None, between(5, 10)]
+    );
 }
 
 #[test]
