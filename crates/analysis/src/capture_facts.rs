@@ -506,8 +506,11 @@ impl CaptureFacts {
         self.whole.contains(&connection)
     }
 
-    /// A call that is not judged.
+    /// A call that is not judged. Others may have waited for what its transaction held.
     pub fn beside(&mut self, call: &Call) {
+        if call.is_timed() {
+            self.locks.call(call);
+        }
         let known = self.beside.len() < limits::ROUNDS_CONNECTIONS;
         if known || self.beside.contains_key(&call.connection) {
             *self.beside.entry(call.connection).or_default() += 1;

@@ -20,7 +20,7 @@ use super::turn::{Bytes, Stage, Turn};
 use crate::session::{
     Both, ConnectionInfo, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step,
 };
-use crate::sql::{Exchange, Opaque};
+use crate::sql::{Exchange, Opaque, unasked};
 use model::sqlnet::{PacketKind, SqlNetPacket, SqlNetSession};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
@@ -48,6 +48,9 @@ pub(super) struct Session {
     pub(super) roles_known: bool,
     /// Whether the client's next packet begins a request.
     pub(super) aligned: bool,
+    /// Whether the client has said anything; what the server says before answers what was asked before the capture.
+    asked: bool,
+    before: Option<Span>,
     /// Whether responses say where they end.
     pub(super) ends_are_marked: bool,
     /// Whether the server asked for TLS.
@@ -68,6 +71,8 @@ impl Session {
             swapped: false,
             roles_known: connection.roles_known,
             aligned: false,
+            asked: false,
+            before: None,
             ends_are_marked: false,
             tls_next: false,
             trailer: 0,
@@ -109,8 +114,19 @@ impl Session {
         })
     }
 
+    /// What was asked before the capture is answered when the client asks on, or its connection is over.
+    fn tell_before(&mut self, cx: &mut Context<'_>) {
+        if let Some(answer) = self.before.take() {
+            let (sql, before) = (self.calls.session(), Reason::BeforeCapture);
+            self.facing(cx, |cx| {
+                unasked(cx, Protocol::Tns, op::OTHER, answer, sql, before);
+            });
+        }
+    }
+
     /// Opens a turn with a packet of the client's.
     fn open(&mut self, cx: &mut Context<'_>, span: &Span, stage: Stage) {
+        self.tell_before(cx);
         if self.turns.len() >= limits::TNS_PIPELINED
             && let Some(oldest) = self.turns.pop_front()
         {
@@ -232,6 +248,7 @@ impl Session {
 
     /// A packet, or bytes without a header, of the client's.
     fn ask(&mut self, cx: &mut Context<'_>, span: &Span, packet: Option<(u16, &[u8], bool)>) {
+        self.asked = true;
         let (flags, payload, cut) = packet.unwrap_or((0, &[], true));
         if flags & data::EOF != 0 {
             if payload.is_empty() {
@@ -329,6 +346,12 @@ impl Session {
         let Some(turn) = self.turns.front_mut() else {
             // An answer to what was not seen: the client's next packet begins a request.
             self.aligned = true;
+            if !self.asked {
+                match &mut self.before {
+                    Some(before) => before.extend(span),
+                    None => self.before = Some(*span),
+                }
+            }
             return;
         };
         if turn.broken.is_some() {
@@ -579,6 +602,7 @@ impl SessionTrait for Session {
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
+        self.tell_before(cx);
         self.conclude_all(cx, Some(why));
         self.tell_held(cx);
     }

@@ -5,7 +5,7 @@ mod holes;
 mod purpose;
 
 use crate::kit::{self, Bytes, Cut, DOWN, Event, Gap, Seen, UP, frames};
-use model::{Call, Close, Field, Found, Hidden, Outcome, Protocol, Reason};
+use model::{Call, Close, Field, Found, Hidden, Outcome, Protocol, Reason, sql::op};
 
 /// Bytes in the notation of these tests: `00*3` is three of them, and `'text'` its characters.
 pub(super) fn hex(text: &str) -> Vec<u8> {
@@ -523,7 +523,12 @@ fn joined_in_the_middle_calls_begin_with_a_request() {
         for roles_known in [true, false] {
             // In the middle of a response, then as it is.
             let events = session(form)[5..].to_vec();
-            let calls = run(&events, Close::EndOfCapture, roles_known).calls;
+            let mut calls = run(&events, Close::EndOfCapture, roles_known).calls;
+            let before = calls.remove(0);
+            let before_capture = Outcome::NoRequest(Reason::BeforeCapture);
+            assert_eq!((before.op, before.outcome), (op::OTHER, before_capture));
+            assert_eq!(frames(&before)[..2], [None, None]);
+            assert!(before.response_first.is_some() && before.response_last.is_some());
             assert_eq!(ops(&calls), ["FETCH", "FETCH", "COMMIT", "FETCH", "LOGOFF"]);
             assert_eq!(
                 calls[0].detail.get(Field::Rows),
