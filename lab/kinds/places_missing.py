@@ -5,6 +5,7 @@ import os
 
 from kit import expect, pcap
 from kit.kinds import kind
+from kinds.pgsql import recorded
 from kinds.places import HARSH, HEALTHY, MILD, expected, fault_drawn, may_be_left_open, traffic
 
 # Of operations whose packets are all there, those whose headers super-segments and snaplen leave to be read.
@@ -50,6 +51,32 @@ def begun_late(case, fault, ms, begin):
     spans = cut(case, client=(begin, 1), server=(begin, 1))
     return expected(fault, rows, served, path_ms, coverage=READABLE * within(rows, spans["client"]),
                     matched=0.8 * within(rows, *spans.values()), forbid=["small-window", "window-scaling-off", "receive-window-limited"])
+
+
+@kind("place-begun-in-a-hang", "captures begun while statements hang, as somebody begins them who was called because they do",
+      field_case="K50", mild=dict(hang_s=2), harsh=dict(hang_s=6, sessions=8), healthy=dict(hang_s=0),
+      draw=lambda d: dict(hang_s=d.log_uniform(0.5, 6), sessions=d.randint(1, 8), delay_ms=d.log_uniform(0.1, 5)))
+def begun_in_a_hang(case, hang_s, sessions=3, delay_ms=0.2):
+    """Of what hangs only answers are captured. A session that does not shows since when."""
+    quick = ["select {i}, 'known'", "think 20"]
+    hang = [f"select pg_sleep({hang_s})"] if hang_s else []
+    hangs = dict(work="script", steps=[*quick, *hang, *quick * 30], secs=hang_s + 10, n=1)
+    goes_on = dict(work="script", steps=quick, secs=hang_s + 0.8, n=10_000)
+    recorded(case, [hangs] * sessions + [goes_on], wire=[f"both delay_us={delay_ms * 1000:.0f}"])
+    begins = (0.4 * hang_s + 0.1) / (hang_s + 0.8)
+    cut(case, client=(begins, 1), server=(begins, 1))
+    if not hang_s:
+        return expect.healthy(skip=["one_way"])
+    slow = dict(side=["server"], cause=["server-slow", "server-stall"])
+    forbid = [c for c in expect.ACCUSATIONS if c not in (*slow["cause"], "chatty", "network-delay")]
+    runs = [expect.run("both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **slow, forbid=forbid,
+                       first=["^The SERVER is slow"], says=["that the capture has not whole"]),
+            # How far away its clients are no handshake says.
+            expect.run("server", "diagnose", ["--server", "server.pcap"], side=["server", "undetermined"], find=["server-slow"], forbid=forbid),
+            # An answer that is lost comes late as well, and what was sent before nobody knows.
+            expect.run("client", "diagnose", ["--client", "client.pcap"], side=["server", "undetermined"], forbid=forbid,
+                       says=["that the capture has not whole"])]
+    return expect.Expectation(**slow, forbid=forbid, skip=["one_way"], runs=runs)
 
 
 @kind("place-capture-loss", "captures that lost packets which the wire did not lose",
