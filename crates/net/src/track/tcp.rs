@@ -199,37 +199,8 @@ impl Tcp {
             return self.reset(out, s, d);
         }
         count(s, stream);
-        if let Some(stamps) = &mut stream.stamps
-            && let Some((stamp, echo)) = s.tcp.timestamps
-            && !flags.syn()
-        {
-            let data = (s.payload_length > 0).then(|| match stream.held.goes_on() {
-                true => Data::More,
-                false => Data::First,
-            });
-            match data {
-                Some(_) => {
-                    if let Some(ns) = stamps.echoes.came(echo, s.mark.time) {
-                        let longest = &mut stream.summary.echoed_max_ns;
-                        *longest = ns.max(*longest);
-                    }
-                }
-                None => {
-                    if let Some(peer) = &mut peer.stamps {
-                        peer.echoes.acknowledged(stamp, s.mark.time);
-                    }
-                }
-            }
-            stamps.saw(s.mark, stamp, data);
-            if stamps.has_untold() {
-                let others = peer
-                    .stamps
-                    .as_ref()
-                    .map_or(Time::MIN, |peer| peer.in_time());
-                for (kind, stretch) in stamps.take_told(s.mark.time, s.order, others) {
-                    out.episode(d, kind, stretch);
-                }
-            }
+        if !flags.syn() {
+            stamped(out, s, d, stream, peer);
         }
         if stream.start == Start::Unknown && self.opening.is_challenge(s, d, peer) {
             return Verdict::Goes;
@@ -423,6 +394,39 @@ fn is_copy(s: &Segment, stream: &mut Stream, peer: &Stream) -> bool {
         outstanding
     };
     stream.recent.has(s, reason, &mut stream.summary)
+}
+
+/// What a segment's time stamps tell of its own way, and of that of what it echoes.
+fn stamped<H: Handler>(
+    out: &mut Output<'_, H>,
+    s: &Segment,
+    d: Direction,
+    stream: &mut Stream,
+    peer: &mut Stream,
+) {
+    let (Some(stamps), Some((stamp, echo))) = (&mut stream.stamps, s.tcp.timestamps) else {
+        return;
+    };
+    let mut data = None;
+    if s.payload_length > 0 {
+        data = Some(match stream.held.goes_on() {
+            true => Data::More,
+            false => Data::First,
+        });
+        if let Some(ns) = stamps.echoes.came(echo, s.mark.time) {
+            let longest = &mut stream.summary.echoed_max_ns;
+            *longest = ns.max(*longest);
+        }
+    } else if let Some(peer) = &mut peer.stamps {
+        peer.echoes.acknowledged(stamp, s.mark.time);
+    }
+    stamps.saw(s.mark, stamp, data);
+    if stamps.has_untold() {
+        let others = (peer.stamps.as_ref()).map_or(Time::MIN, |peer| peer.in_time());
+        for (kind, stretch) in stamps.take_told(s.mark.time, s.order, others) {
+            out.episode(d, kind, stretch);
+        }
+    }
 }
 
 fn count(s: &Segment, stream: &mut Stream) {

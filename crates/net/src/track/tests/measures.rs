@@ -139,6 +139,29 @@ fn a_timestamp_echo_from_before_the_retransmission_shows_that_nothing_was_lost()
     }
 }
 
+/// RFC 7323 section 4.1. Next to the receiver nothing else shows how far away the sender is.
+#[test]
+fn a_stamp_that_comes_back_with_a_download_took_a_round_trip() {
+    for (gap, trip) in [(10, 80 * MS), (40, 0)] {
+        let mut t = Script::new();
+        t.open();
+        t.c(1, 1, b"get").tcp.timestamps = Some((100, 7));
+        t.s(1, 4, b"abc").tcp.timestamps = Some((8, 100));
+        t.c(4, 4, b"").tcp.timestamps = Some((150, 8));
+        let acknowledged = t.now - t.step;
+        let mut at = 4;
+        for passed in (gap..=80).step_by(gap as usize) {
+            t.now = acknowledged + passed * MS;
+            let echo = if passed < 80 { 149 } else { 150 };
+            t.s(at, 4, b"abc").tcp.timestamps = Some((9 + passed as u32, echo));
+            at += 3;
+        }
+        let seen = t.timed();
+        let [asked, said] = &seen.summary().directions;
+        assert_eq!((asked.echoed_max_ns, said.echoed_max_ns), (0, trip));
+    }
+}
+
 #[test]
 fn a_duplicate_sack_after_the_episode_shows_that_nothing_was_lost() {
     let mut t = Script::new();
