@@ -19,7 +19,7 @@ pub(super) struct Begun {
 
 impl Begun {
     /// Whether it was answered and had not been asked in the capture: over TCP, where it shows what the capture lacks.
-    pub(super) fn is_one(call: &Call) -> bool {
+    pub(super) fn began_before(call: &Call) -> bool {
         call.outcome == Outcome::NoRequest(Reason::BeforeCapture) && call.response_sequence != 0
     }
 
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn only_streams_show_what_a_capture_lacks() {
-        assert!(Begun::is_one(&answered()));
+        assert!(Begun::began_before(&answered()));
         let datagram = Call {
             response_sequence: 0,
             ..answered()
@@ -203,6 +203,6 @@ mod tests {
             outcome: Outcome::NoRequest(Reason::SnapLength),
             ..answered()
         };
-        assert!(!Begun::is_one(&datagram) && !Begun::is_one(&hidden));
+        assert!(!Begun::began_before(&datagram) && !Begun::began_before(&hidden));
     }
 }

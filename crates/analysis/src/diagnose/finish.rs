@@ -315,7 +315,7 @@ impl Diagnoser {
         ahead_ns: i64,
     ) -> Option<(OneWhole<'a>, i64)> {
         let capture = &self.captures[server];
-        // Both captures have the answer: its way took no longer than those of others.
+        // One that was lost behind the capture was sent again there; the way of others took no longer than this.
         let longest_ns = self.matched.clean_network.quantile(1.0).max(0);
         let to_client = Half::Away(Bounds::between(0, longest_ns));
         let whole = OneWhole {

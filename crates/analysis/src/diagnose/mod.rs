@@ -261,7 +261,7 @@ impl Diagnoser {
             capture.think.call(call, which);
             capture.deferred.call(call, which);
         }
-        let has_begun = Begun::is_one(call);
+        let has_begun = Begun::began_before(call);
         if is_asked || may_be_other || has_begun {
             attributes = self.attributes[which].number(call, op);
         }

@@ -48,8 +48,9 @@ pub(super) struct Session {
     pub(super) roles_known: bool,
     /// Whether the client's next packet begins a request.
     pub(super) aligned: bool,
-    /// Whether the client has said anything; what the server says before answers what was asked before the capture.
+    /// Whether the client has said anything.
     asked: bool,
+    /// What the server said before that: it answers what was asked before the capture.
     before: Option<Span>,
     /// Whether responses say where they end.
     pub(super) ends_are_marked: bool,
