@@ -3,6 +3,8 @@
 Each kind goes "up" (the client sends) or "down" (it asks with one byte, and the server sends).
 """
 
+import subprocess
+
 from kinds.tcp import delays, paced_transfers, recorded
 from kit import expect
 from kit.apps import tcpapp
@@ -99,6 +101,37 @@ def small_window(case, direction, buffer, rtt_ms, timestamps=True):
     # Linux gives about as much window as was asked for.
     limits = stream(case, direction, rtt_ms, bench=dict(timestamps=timestamps), **{f"rcvbuf_{receiver[0]}": buffer})
     return judged(limits, direction, ["network-delay"], forbid=["network-loss", "network-bandwidth", "capture-incomplete"])
+
+
+@streams(
+    "tcp-scaling-stripped",
+    "a firewall takes the option that scales windows out of both SYNs: no window is above 64 kB",
+    mild=dict(rtt_ms=15),
+    harsh=dict(rtt_ms=60),
+    down=dict(rtt_ms=40, direction="down"),
+    draw=lambda d: dict(rtt_ms=d.log_uniform(12, 100), direction=d.choice(_WAYS)),
+)
+def scaling_stripped(case, direction, rtt_ms):
+    rule = "table ip firewall {\n chain strip {\n type filter hook forward priority 0;\n tcp flags syn reset tcp option window\n }\n}\n"
+    with case.bench(routed=True) as b:
+        for line in delays(rtt_ms / 4):
+            b.wire(line)
+        subprocess.run(b.middle.command("nft", "-f", "-"), input=rule, text=True, check=True)
+        with b.capture():
+            told = dict(write=65536, read=262144, bytes=40_000_000, secs=4.5, nodelay_c=0, nodelay_s=0)
+            app = tcpapp.run(b, mode="bulk", direction=direction, **told)
+    case.truth["limits_s"] = limits = tcpapp.limits(app)
+    if limits["window"] < 0.8 * limits["elapsed"]:
+        raise RuntimeError("the window was not what held it")
+    # From one end nobody knows whether the other host offers no scaling; without the SYNs nobody knows of it at all.
+    both = expect.run("at both ends", "diagnose", ["client.pcap", "server.pcap"], side=["network"], cause=["window-scaling-off"], forbid=["small-window"])
+    return expect.Expectation(
+        side=["network"],
+        cause=["window-scaling-off"],
+        forbid=["network-loss", "network-bandwidth", "capture-incomplete"],
+        skip=["one_way"],
+        runs=[both],
+    )
 
 
 @streams(

@@ -12,7 +12,7 @@ use crate::filled::Filled;
 use crate::half::number_of;
 use crate::health::Health;
 use crate::locks::Coincidences;
-use crate::matched::MatchedFacts;
+use crate::matched::{MatchedFacts, Servers};
 use crate::narrowest::Link;
 use crate::path::Crossed;
 use crate::results::Vantage;
@@ -218,9 +218,10 @@ pub struct BothWhole<'a> {
     pub operations: Option<&'a Operations>,
 }
 
-/// How far it is from the server's capture of two to the server.
+/// How far it is from the server's capture of two to the servers of the calls that both have: it may hold calls of theirs
+/// to others.
 #[must_use]
-pub fn half_to_server(server: &CaptureFacts) -> Half {
+pub fn half_to_server(server: &CaptureFacts, servers: &Servers) -> Half {
     // A server answers a SYN at once, and its packets have not been routed yet.
     let place = conclude(&server.tcp).vantage;
     let is_on_the_way = matches!(place, Vantage::Middle | Vantage::Client);
@@ -229,7 +230,7 @@ pub fn half_to_server(server: &CaptureFacts) -> Half {
         min_ns: server.soonest_answer_ns(),
         mean_ns: None,
     };
-    let [to_server, _] = server.ways.near();
+    let [to_server, _] = server.ways.near_of(|(_, host)| servers.may_have(host));
     match to_server.half(answered) {
         Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
         _ => Half::Here,
@@ -264,7 +265,7 @@ impl BothWhole<'_> {
             least => least,
         };
         let cap = server_cap(self.server).map(|(cap, end)| (number_of(end), cap.service_ns));
-        let to_server = half_to_server(self.server);
+        let to_server = half_to_server(self.server, &self.matched.servers);
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
         kept.drain(|call| {

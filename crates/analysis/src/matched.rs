@@ -25,6 +25,7 @@ use ledger::{Both, Kept, Lost};
 use model::limits;
 use model::{Direction, EpisodeKind, Time};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 
 /// Longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
@@ -154,6 +155,8 @@ pub struct MatchedFacts {
     pub held: Worst,
     pub first: Option<Time>,
     pub last: Option<Time>,
+    /// Hosts that serve them, as the server's capture names them.
+    pub servers: Servers,
     /// Where a comparison is wanted.
     pub parts: Option<Box<Parts>>,
 }
@@ -209,6 +212,25 @@ fn mean(sum: i128, count: u64) -> i64 {
     }
 }
 
+/// A few hosts; beyond, any host may be one.
+#[derive(Clone, Default, Debug)]
+pub struct Servers(Vec<IpAddr>);
+
+impl Servers {
+    const FEW: usize = 64;
+
+    fn add(&mut self, host: IpAddr) {
+        if self.0.last() != Some(&host) && self.0.len() < Self::FEW && !self.0.contains(&host) {
+            self.0.push(host);
+        }
+    }
+
+    #[must_use]
+    pub fn may_have(&self, host: IpAddr) -> bool {
+        self.0.len() >= Self::FEW || self.0.contains(&host)
+    }
+}
+
 impl MatchedFacts {
     #[must_use]
     pub fn new() -> MatchedFacts {
@@ -260,15 +282,18 @@ impl MatchedFacts {
                 client.response_last.time - server.response_first.time,
             ],
         );
-        self.first = [self.first, Some(client.request_first.time)]
-            .into_iter()
-            .flatten()
-            .min();
-        self.last = self.last.max(Some(client.response_last.time));
+        self.lasted(client.request_first.time, client.response_last.time);
+        self.servers.add(server.server.address);
         if is_whole {
             self.client.add(c);
         }
         self.unsettled.push_back(Unsettled::of(op, client, server));
+    }
+
+    /// A call was under way for so long.
+    fn lasted(&mut self, from: Time, to: Time) {
+        self.first = Some(self.first.map_or(from, |first| first.min(from)));
+        self.last = self.last.max(Some(to));
     }
 
     /// Settles calls that both captures have left behind; `reached` are their clocks. All, without.

@@ -1,10 +1,11 @@
 //! Connections of one capture, by who asks whom, into how far the two are away.
 //!
-//! Clients of one server may be a switch or an ocean away from it. What the acknowledgements of one say of the path bounds
-//! no other's: so hosts about as far away as the nearest are taken together, and each of those further away by itself.
+//! Clients of one server may be a switch or an ocean away from it, and so may the servers of one client be. What the
+//! acknowledgements of one say of the path bounds no other's: so hosts about as far away as the nearest are taken together,
+//! and each of those further away by itself, as is each of whom nothing is known where something is of others.
 
 use crate::path::Acknowledged;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use model::{ConnectionSummary, Direction, limits};
 use std::net::IpAddr;
 
@@ -21,6 +22,8 @@ const MORE_NS: i64 = 500_000;
 #[derive(Default, Debug)]
 pub struct Ways {
     pairs: ByHosts<[Acknowledged; 2]>,
+    /// Those of which nothing was.
+    unknown: HashSet<Hosts, foldhash::fast::FixedState>,
     /// Of pairs for which there was no room.
     rest: [Acknowledged; 2],
 }
@@ -31,6 +34,9 @@ impl Ways {
         let hosts = (c.client.address, c.server.address);
         let told = [Direction::ToServer, Direction::ToClient].map(|d| Acknowledged::of(c, d));
         if told.iter().all(Acknowledged::is_empty) {
+            if self.unknown.len() < limits::WAYS {
+                self.unknown.insert(hosts);
+            }
             return;
         }
         let is_full = self.pairs.len() >= limits::WAYS && !self.pairs.contains_key(&hosts);
@@ -63,10 +69,17 @@ impl Ways {
         self.pairs.get(&hosts)
     }
 
-    /// Those about as far away as the nearest, and all of which nothing is known, as one.
+    /// Those about as far away as the nearest, as one.
     pub(crate) fn near(&self) -> [Acknowledged; 2] {
-        let (mut near, most_ns) = (self.rest, self.near_ns());
-        for known in self.pairs.values().filter(|k| !is_beyond(k, most_ns)) {
+        self.near_of(|_| true)
+    }
+
+    /// The same of some.
+    pub(crate) fn near_of(&self, is_meant: impl Fn(Hosts) -> bool) -> [Acknowledged; 2] {
+        let meant = || self.pairs.iter().filter(|(hosts, _)| is_meant(**hosts));
+        let most_ns = near_ns(meant().map(|(_, known)| known));
+        let mut near = self.rest;
+        for (_, known) in meant().filter(|(_, known)| !is_beyond(known, most_ns)) {
             for (all, own) in near.iter_mut().zip(known) {
                 all.merge(own);
             }
@@ -74,21 +87,23 @@ impl Ways {
         near
     }
 
-    /// Those further away than the nearest, each by itself.
-    pub(crate) fn far(&self) -> impl Iterator<Item = (Hosts, [Acknowledged; 2])> {
-        let most_ns = self.near_ns();
-        let far = self
-            .pairs
-            .iter()
-            .filter(move |(_, known)| is_beyond(known, most_ns));
-        far.map(|(hosts, known)| (*hosts, *known))
+    /// Those further away than the nearest, and those of whom nothing is known, each by itself.
+    pub(crate) fn apart(&self) -> impl Iterator<Item = (Hosts, [Acknowledged; 2])> {
+        let most_ns = near_ns(self.pairs.values());
+        let is_far = move |known: &[Acknowledged; 2]| is_beyond(known, most_ns);
+        let far = self.pairs.iter().filter(move |(_, known)| is_far(known));
+        let is_unknown =
+            |hosts: &&Hosts| !self.pairs.is_empty() && !self.pairs.contains_key(*hosts);
+        let unknown = self.unknown.iter().filter(is_unknown);
+        let unknown = unknown.map(|hosts| (*hosts, Default::default()));
+        far.map(|(hosts, known)| (*hosts, *known)).chain(unknown)
     }
+}
 
-    /// No further than this are the nearest; nothing where none is known to be any way off.
-    fn near_ns(&self) -> Option<i64> {
-        let nearest = self.pairs.values().filter_map(distance_ns).min()?;
-        Some(nearest.saturating_mul(TIMES).saturating_add(MORE_NS))
-    }
+/// No further than this are the nearest; nothing where none is known to be any way off.
+fn near_ns<'a>(all: impl Iterator<Item = &'a [Acknowledged; 2]>) -> Option<i64> {
+    let nearest = all.filter_map(distance_ns).min()?;
+    Some(nearest.saturating_mul(TIMES).saturating_add(MORE_NS))
 }
 
 fn is_beyond(known: &[Acknowledged; 2], most_ns: Option<i64>) -> bool {
@@ -123,7 +138,9 @@ mod tests {
     }
 
     fn further_ms(ways: &Ways) -> Vec<i64> {
-        let to_client = ways.far().filter_map(|(_, [_, known])| known.fastest_ns());
+        let to_client = ways
+            .apart()
+            .filter_map(|(_, [_, known])| known.fastest_ns());
         let mut all: Vec<i64> = to_client.map(|ns| ns / MS).collect();
         all.sort_unstable();
         all
@@ -145,11 +162,30 @@ mod tests {
     }
 
     #[test]
-    fn of_whom_nothing_is_known_is_not_further() {
-        let mut ways = clients(&[5, 40]);
-        ways.put([9, 200], [None, None]);
-        assert_eq!(further_ms(&ways), [40]);
-        assert_eq!(nearest_ms(&Ways::default()), None);
-        assert!(further_ms(&Ways::of_one([1, 200], [None, None])).is_empty());
+    fn of_whom_nothing_is_known_is_apart_where_something_is_of_others() {
+        let unknown = |away_ms: &[i64]| {
+            let mut ways = clients(away_ms);
+            ways.unknown
+                .insert(([10, 0, 0, 9].into(), [10, 0, 0, 200].into()));
+            let nothing =
+                |(_, known): &(Hosts, [Acknowledged; 2])| known.iter().all(Acknowledged::is_empty);
+            (
+                nearest_ms(&ways),
+                further_ms(&ways),
+                ways.apart().filter(nothing).count(),
+            )
+        };
+        assert_eq!(unknown(&[5, 40]), (Some(5), vec![40], 1));
+        assert_eq!(unknown(&[]), (None, vec![], 0));
+    }
+
+    /// A host that is asked asks another: what is known of the way to that is none of its clients'.
+    #[test]
+    fn the_way_to_other_servers_is_none_to_these() {
+        let mut ways = Ways::default();
+        ways.put([200, 7], [Some(9 * MS), Some(20_000)]);
+        let of = |server: u8| ways.near_of(|(_, host)| host == IpAddr::from([10, 0, 0, server]));
+        assert_eq!(of(7)[0].fastest_ns(), Some(9 * MS));
+        assert_eq!(of(200)[0].fastest_ns(), None);
     }
 }

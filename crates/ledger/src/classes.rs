@@ -41,7 +41,8 @@ impl Classes {
             TimeClass::NagleDelayedAck => Cause::NagleDelayedAck,
             TimeClass::ReceiverApplication => Cause::NotReading,
             TimeClass::SmallWindow => Cause::SmallWindow,
-            TimeClass::LossRecovery if !self.is_lossy => return None,
+            // What was sent again had arrived: whether it was acknowledged late, or came late, does not show.
+            TimeClass::LossRecovery if !self.is_lossy => Cause::Unknown,
             TimeClass::LossRecovery => Cause::Loss,
             TimeClass::Bandwidth => Cause::Bandwidth,
             TimeClass::Congestion if self.is_lossy => Cause::Loss,

@@ -85,18 +85,25 @@ impl Begun {
         }
     }
 
-    /// Once the capture is over. Where it lacks packets it may have lost requests that were sent in it.
+    /// Once the capture is over. Where it lacks packets it may have lost requests that were sent in it: how long before
+    /// its answer each was is not known then.
     pub(super) fn take(&mut self, capture: &CaptureFacts) -> impl Iterator<Item = Brief> {
-        let begins = capture.begins.filter(|_| capture.tcp.missing_gaps == 0);
+        let begins = capture.begins;
+        let is_lossy = capture.tcp.missing_gaps > 0;
         let answered = std::mem::take(&mut self.answered).into_values().flatten();
         answered.filter_map(move |brief| {
+            let waited_ns = brief.response_first.time - begins?;
             let asked = Mark {
-                time: begins?,
+                time: match is_lossy {
+                    true => brief.response_first.time,
+                    false => begins?,
+                },
                 ..brief.request
             };
-            (asked.time <= brief.response_first.time).then_some(Brief {
+            (waited_ns >= 0).then_some(Brief {
                 request: asked,
                 request_last: asked,
+                hidden_ns: is_lossy.then_some(waited_ns),
                 ..brief
             })
         })
@@ -170,7 +177,8 @@ mod tests {
         let none: [[i64; 2]; 0] = [];
         assert_eq!(taken(|c, _| c.handshake.syn = at(90).map(|m| m.time)), none);
         assert_eq!(taken(|c, _| c.directions[0].packets = 0), none);
-        assert_eq!(taken(|_, facts| facts.tcp.missing_gaps = 1), none);
+        // Or it had: it waited for no longer than the capture lasted.
+        assert_eq!(taken(|_, facts| facts.tcp.missing_gaps = 1), [[700, 700]]);
     }
 
     #[test]

@@ -285,7 +285,7 @@ impl Diagnoser {
             return Vec::new();
         };
         let capture = &self.captures[server];
-        let to_server = half_to_server(capture);
+        let to_server = half_to_server(capture, &self.matched.servers);
         let of = |client: &'a Client, kept: Kept<One>| OneWhole {
             kept,
             coincidence: client.coincidence,
@@ -322,7 +322,7 @@ impl Diagnoser {
             kept,
             coincidence: Coincidences::default(),
             capture,
-            halves: [half_to_server(capture), to_client],
+            halves: [half_to_server(capture, &self.matched.servers), to_client],
             further: Further::default(),
             varies: Box::default(),
             waits_tell: !capture.waits_behind_others(),

@@ -254,7 +254,7 @@ impl Diagnoser {
         let near_halves = halves(near, crossed, asked);
         // The quickest calls crossed the shortest path: of a longer one they say nothing.
         let none = Crossed::default();
-        let far: ByHosts<[Acknowledged; 2]> = own.ways.far().collect();
+        let far: ByHosts<[Acknowledged; 2]> = own.ways.apart().collect();
         let further = far
             .iter()
             .map(|(hosts, known)| (*hosts, halves(*known, none, none)));

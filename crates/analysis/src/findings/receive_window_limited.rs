@@ -9,7 +9,8 @@
 //! # How sure
 //! A wait counts only if its end was an enlargement of the window and what left
 //! then did not fit before. The window's scale must be known from the handshake,
-//! except for windows of zero.
+//! except for windows of zero. Beside the receiver a window that is full, and is
+//! acknowledged several times later than it could be, waits for nothing else.
 //!
 //! # What to check next
 //! What the receiving process does instead of reading (CPU, disk, locks); its
@@ -43,9 +44,15 @@ pub(super) fn window_ns(facts: &Facts<'_>, d: Direction) -> i64 {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let class = TimeClass::ReceiverApplication;
-    let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
+    let most = |class| UnderWay::most(facts, class, |d| window_ns(facts, d));
+    let full = || most(TimeClass::SmallWindow);
+    // Of connections it may only be known that their windows were full.
+    let waits = most(class).or_else(full)?;
     let cost = window_ns(facts, waits.direction);
-    let reading = facts.under_way(waits.direction, class);
+    let reading = match full().is_some_and(|waits| waits.is_acknowledged_late()) {
+        true => cost,
+        false => facts.under_way(waits.direction, class),
+    };
     if !facts.holds_up(cost) || reading < cost - reading {
         return None;
     }

@@ -33,6 +33,8 @@ pub(super) struct UnderWay<'a> {
     /// What is known best of the path there: a number's name and the number.
     pub round_trip: (&'static str, i64),
     pub goodput_bps: u64,
+    /// The capture that the longest was seen in.
+    capture: usize,
     /// The packets before and after the longest of them.
     packets: Vec<(usize, PacketRef)>,
     first: Option<Time>,
@@ -51,6 +53,7 @@ impl<'a> UnderWay<'a> {
             round_trips: RoundTrips::default(),
             round_trip: ("round_trip_p50_ns", 0),
             goodput_bps: 0,
+            capture: 0,
             packets: Vec::new(),
             first: None,
             last: None,
@@ -93,6 +96,15 @@ impl<'a> UnderWay<'a> {
         trips.count > 0 && longer_ns > 0 && trips.p50_ns >= WAY_NS
     }
 
+    /// Whether its receiver, beside which that was seen, acknowledges as late: there is no way on which it waits.
+    pub(super) fn is_acknowledged_late(&self) -> bool {
+        let receivers = match self.direction {
+            Direction::ToServer => self.facts.server,
+            Direction::ToClient => self.facts.client,
+        };
+        receivers == Some(self.capture) && self.is_queueing()
+    }
+
     /// Of which `cost_ns` is held against somebody.
     fn of_connections(
         facts: &'a Facts<'a>,
@@ -109,6 +121,7 @@ impl<'a> UnderWay<'a> {
             waits.zero_window_ns += account.zero_window_ns;
         }
         let worst = &longest.first()?.connection.directions[d.index()];
+        waits.capture = longest.first()?.capture;
         waits.window_bytes = worst.account.window_max_bytes.unwrap_or(0);
         waits.round_trips = worst.account.rtt;
         // From the capture to the receiver and back, and to the sender and back.

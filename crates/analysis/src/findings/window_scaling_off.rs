@@ -10,9 +10,9 @@
 //!
 //! # How sure
 //! The option is seen to be missing in the handshake, the receiver offers a window
-//! that fills most of the field, and the sender waits with that window full. With
-//! captures of both ends a device on the way that takes the option out is told
-//! from a host that does not offer it.
+//! that fills most of the field, and the sender waits with that window full. A
+//! device on the way may take the option out, which only a capture beside the host
+//! that seems not to offer it tells: without one nobody is accused.
 //!
 //! # What to check next
 //! Linux: net.ipv4.tcp_window_scaling; Windows: netsh int tcp show global, the
@@ -20,8 +20,8 @@
 //! that normalize TCP options.
 //!
 //! # When it is wrong
-//! With a capture of one end only, a device on the way may have taken the option
-//! out of the other side's SYN.
+//! A device beside the host, between it and its capture (a hypervisor's switch),
+//! may have taken the option out.
 
 use super::receive_window_limited::window_ns;
 use super::under_way::UnderWay;
@@ -45,8 +45,8 @@ pub(super) const ENTRY: Entry = Entry {
 const FILLS_THE_FIELD: u64 = 32_768;
 const FIELD: u64 = 65_535;
 
-/// The side that did not offer scaling, where that made windows too small in this direction.
-pub(super) fn refuser(facts: &Facts<'_>, waits: &UnderWay<'_>) -> Option<Side> {
+/// The side that did not offer scaling, where that made windows too small in this direction: as it seems, and as is sure.
+pub(super) fn refuser(facts: &Facts<'_>, waits: &UnderWay<'_>) -> Option<[Side; 2]> {
     let i = waits.direction.index();
     let tcp = &facts.at_sender(waits.direction).tcp;
     let [client, server] = tcp.unscaled_ns[i];
@@ -61,10 +61,13 @@ pub(super) fn refuser(facts: &Facts<'_>, waits: &UnderWay<'_>) -> Option<Side> {
         return None;
     }
     let seen_by_all = facts.captures.iter().all(|c| c.tcp.unscaled[refuser] > 0);
-    Some(match seen_by_all {
-        true => sides[refuser],
-        false => Side::Network,
-    })
+    let is_beside = [facts.client, facts.server][refuser].is_some();
+    let sure = match (seen_by_all, is_beside) {
+        (true, true) => sides[refuser],
+        (true, false) => Side::Undetermined,
+        (false, _) => Side::Network,
+    };
+    Some([sides[refuser], sure])
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -76,11 +79,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing() {
         return None;
     }
-    let side = refuser(facts, &waits)?;
+    let [seems, side] = refuser(facts, &waits)?;
     let window = waits.window_bytes;
     let (_, round_trip) = waits.round_trip;
     let who = match side {
         Side::Network => text!("A device on the way takes window scaling out"),
+        Side::Undetermined => text!("No window scaling comes from the {seems}", seems = seems),
         side => text!("The {side} does not offer window scaling", side = side),
     };
     Some(Finding {
@@ -98,6 +102,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             Side::Network => {
                 "find the firewall or load balancer that removes TCP options (window scale, RFC 7323)".into()
             }
+            Side::Undetermined => text!(
+                "look at the SYN beside the {seems}: without the option there it is the {seems}'s (Linux: net.ipv4.tcp_window_scaling; Windows: netsh int tcp show global), with it a firewall takes it out (RFC 7323)",
+                seems = seems,
+            ),
             side => text!(
                 "switch window scaling on at the {side} (Linux: net.ipv4.tcp_window_scaling=1; Windows: netsh int tcp set global autotuninglevel=normal), or take out the SO_RCVBUF that is set there",
                 side = side,
@@ -110,12 +118,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{TOTAL_NS, found};
+    use super::super::testing::{Fixture, TOTAL_NS, found};
     use super::*;
     use model::EpisodeKind;
 
     /// Which sides offer no scaling, and the window.
     fn refused(client: bool, server: bool, window: u64) -> Option<Finding> {
+        refused_of([client, server], window, |_| {})
+    }
+
+    fn refused_of(
+        [client, server]: [bool; 2],
+        window: u64,
+        change: impl Fn(&mut Fixture),
+    ) -> Option<Finding> {
         found(Rule::WindowScalingOff, |f| {
             f.held(
                 Direction::ToClient,
@@ -129,7 +145,27 @@ mod tests {
             for capture in &mut f.captures {
                 capture.tcp.unscaled = [client, server].map(u64::from);
             }
+            change(f);
         })
+    }
+
+    #[test]
+    fn a_device_that_takes_the_option_out_is_seen_from_both_sides_of_it() {
+        let both = refused_of([true, false], 65_535, |f| {
+            f.captures[0].tcp.unscaled = [0; 2]
+        });
+        assert_eq!(both.unwrap().side, Side::Network);
+        // Beside the other host nobody can tell.
+        let one = refused_of([true, false], 65_535, |f| {
+            f.captures.remove(0);
+            (f.client, f.server) = (None, Some(0));
+        });
+        let one = one.unwrap();
+        assert_eq!(one.side, Side::Undetermined);
+        assert_eq!(
+            one.title.to_string(),
+            "No window scaling comes from the client"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::{MatchedFacts, Unsettled};
 use crate::half::{Completeness, Half};
 use crate::ledgers::AtServer;
 use ledger::{Both, Lost};
+use model::Time;
 
 /// How long a call took of which a response is hidden: at least, how much longer at most, and how much of the least it was
 /// not at the server, whenever that answered.
@@ -32,6 +33,7 @@ impl MatchedFacts {
             false => c.max(s),
         };
         let at_server_ns = s.saturating_add(server.hidden_ns);
+        self.waited(client, least_ns);
         self.unsettled.push_back(Unsettled {
             hidden: Some(Bounded {
                 least_ns: least_ns.max(0),
@@ -60,6 +62,7 @@ impl MatchedFacts {
             false => (server.until_the_end(), 0),
         };
         let is_lost = server.has_times() && on_the_way_ns > 0;
+        self.waited(client, least_ns);
         self.unsettled.push_back(Unsettled {
             hidden: Some(Bounded {
                 least_ns,
@@ -75,6 +78,12 @@ impl MatchedFacts {
             }),
             ..Unsettled::of(usize::from(client.op), client, &server)
         });
+    }
+
+    /// A call was under way for so long at least.
+    fn waited(&mut self, client: &Half, least_ns: i64) {
+        let from = client.request_first.time;
+        self.lasted(from, Time(from.0.saturating_add(least_ns.max(0))));
     }
 
     /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.

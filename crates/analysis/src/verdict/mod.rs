@@ -8,7 +8,7 @@ mod proxied;
 mod said;
 
 use crate::facts::{ACCUSED_SHARE, Basis, Facts};
-use crate::findings::Of;
+use crate::findings::{Of, Rule};
 use crate::results::{Finding, Side, Verdict};
 use ledger::{Bounds, Cause, Place, Sum};
 pub use proxied::across_proxy;
@@ -48,9 +48,12 @@ impl Blame {
             .iter()
             .filter(|f| f.side == side && !f.is_of_calls())
             .filter_map(|f| f.cost_ns);
+        let on_the_way = findings
+            .iter()
+            .filter(|f| f.rule == Rule::WindowScalingOff && f.side == Side::Network);
         Blame {
             side,
-            calls,
+            calls: on_the_way.fold(calls, |calls, f| in_its_name(calls, facts, f, side)),
             beside_ns: beside.fold(0, i64::saturating_add),
         }
     }
@@ -105,6 +108,21 @@ impl Blame {
             OUTWEIGHED * self.sure_ns() as f64 > most.saturating_add(more_ns) as f64
         })
     }
+}
+
+/// What is certain of a side, where a device on the way made a receiver's window small in its name: what the receiver would
+/// be charged is the network's.
+fn in_its_name(calls: Bounds, facts: &Facts<'_>, device: &Finding, side: Side) -> Bounds {
+    let lines = device.lines(&facts.account.sums).into_iter();
+    let others = lines.filter(|s| s.line.side != Place::Network);
+    others.fold(calls, |calls, s| match side {
+        Side::Network => calls.plus(s.line.ns),
+        _ if s.line.side.name() == side.name() => Bounds {
+            lo_ns: (calls.lo_ns - s.line.ns.lo_ns).max(0),
+            hi_ns: calls.hi_ns.map(|hi| (hi - s.line.ns.lo_ns).max(0)),
+        },
+        _ => calls,
+    })
 }
 
 /// Whether the line alone says that its side is to blame. Nobody knows what is a message of a stream.

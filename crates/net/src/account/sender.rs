@@ -17,9 +17,9 @@ use super::ledger::Ledger;
 use super::line::Line;
 use super::plot::Band;
 use super::round_trips::Distribution;
-use super::segments;
 use super::trouble::Trouble;
 use super::writes::Writes;
+use super::{may_be_full, segments};
 use crate::identifications::Identifications;
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Vanished};
 use serde::{Deserialize, Serialize};
@@ -115,6 +115,8 @@ pub(super) struct Sender {
     window_max: u32,
     /// The last one, where its scale is not known, as it stood in the packet; else 0.
     unscaled: u16,
+    /// Whether what was in flight then may have filled it.
+    may_be_full: bool,
     acknowledgements: u32,
     stretch_acks: u32,
     segments_acknowledged: u64,
@@ -157,6 +159,7 @@ impl Sender {
             window_min: u32::MAX,
             window_max: 0,
             unscaled: 0,
+            may_be_full: false,
             acknowledgements: 0,
             stretch_acks: 0,
             segments_acknowledged: 0,
@@ -365,6 +368,7 @@ impl Sender {
         }
         self.sent = self.sent.max(s.end);
         self.flight = self.sent.saturating_sub(self.acknowledged);
+        self.may_be_full = may_be_full(self.unscaled, self.flight, s.full_sized);
         let room = self.edge.checked_sub(self.sent).filter(|_| self.edge > 0);
         self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);

@@ -48,6 +48,17 @@ impl Queue {
     }
 }
 
+/// What the server says before its client is heard: it answers what had been asked before the capture began.
+#[derive(Clone, Copy, Default, Debug)]
+enum Before {
+    #[default]
+    Nothing,
+    /// So much has come of an answer.
+    Said(Span),
+    /// The client has spoken, or may have in what the capture lost.
+    Over,
+}
+
 /// The calls of a session.
 #[derive(Default, Debug)]
 pub(super) struct Queue {
@@ -84,8 +95,7 @@ pub(super) struct Queue {
     asked: Option<Time>,
     /// The server has said something since the last request that was seen, and nobody had asked.
     unasked: bool,
-    /// What has come so far of the answer to a request that had been sent before the capture began.
-    before: Option<Span>,
+    before: Before,
     /// A request may be hidden in front of the next one.
     doubt: bool,
     /// A call that is over, but for bytes of its answer that may yet turn out to be no header.

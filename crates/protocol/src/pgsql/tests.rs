@@ -276,6 +276,16 @@ fn what_was_asked_before_the_capture_is_answered_without_a_request() {
         assert_eq!(frames(call), [None, None, Some(frame), Some(frame)]);
     }
     assert_eq!(calls[0].response_bytes, rows.len() as u64);
+    // Where the snap length hides its end, it is over as its client goes on.
+    let cut = [
+        down(&answer(1)),
+        snapped(DOWN, &rows, rows.len() - 8),
+        up(&query("select 1")),
+        down(&answer(1)),
+    ];
+    let calls = run(&cut, Close::EndOfCapture, false);
+    let before = ("OTHER", "no-request");
+    assert_eq!(told(&calls), [before, before, ("EXECUTE", "ok")]);
     // Once its client has spoken, what nobody asked for answers what the capture lost.
     let lost = [up(&query("select 1")), down(&answer(1)), down(&answer(1))];
     let calls = run(&lost, Close::EndOfCapture, false);

@@ -12,7 +12,8 @@
 //! - A mark within a packet is hidden. What is as long as several of the records that are common is those, where that is
 //!   so in one way ([`lengths`](super::lengths)); what is longer than its mark says, and is not, hides something.
 //! - More requests than replies may have been without an answer at the end, or hide so many replies: then each waited
-//!   until the reply of its number at the most, and that of so many numbers before at the least.
+//!   until the reply of its number at the most, or the end, and that of so many numbers before at the least. Without an
+//!   answer are those that were sent behind the server's last packet, or just before the capture ended.
 
 use super::lengths::{Apart, Lengths};
 use super::turn::{Part, call};
@@ -39,6 +40,9 @@ const PACKETS: usize = 4_096;
 
 /// One part in so many of what calls waited may depend on the order of records within packets.
 const UNCLEAR: i64 = 5;
+
+/// So long before the end of a capture a request may be that waits for its answer yet.
+const RECENT_NS: i64 = 1_000_000_000;
 
 /// A clock of several receive queues steps back by less than this.
 const OUT_OF_ORDER_NS: i64 = 1_000_000;
@@ -202,6 +206,9 @@ impl Marked {
             return false;
         }
         let over = asked.len() - answered.len();
+        let heard = answered.last().map(|r| r.part.last.time);
+        let is_cut_short = unanswered == Reason::AfterCapture;
+        let is_recent = |p: &Part| is_cut_short && cx.now - p.last.time < RECENT_NS;
         let mut before = 0;
         for (n, Single { part: request, .. }) in asked.iter().enumerate() {
             let came = |r: &Single| r.part.last.time < request.first.time;
@@ -210,16 +217,19 @@ impl Marked {
             }
             let of = |reply, outcome| call(cx, (Protocol::Rpc, UNNAMED), (request, reply), outcome);
             let told = match answered.get(n) {
-                None => of(None, Outcome::NoResponse(unanswered)),
+                None if Some(request.last.time) >= heard || is_recent(request) => {
+                    of(None, Outcome::NoResponse(unanswered))
+                }
                 Some(reply) if over == 0 && reply.among.is_none() => {
                     of(Some(&reply.part), Outcome::Incomplete(Reason::Order))
                 }
-                Some(reply) => {
+                reply => {
                     let earliest = n.checked_sub(over).and_then(|n| answered.get(n));
+                    let passed = |r: &Single| r.among.map_or(r.part.last.time, |(_, last)| last);
                     Call {
                         hidden: Some(HiddenResponse {
                             earliest: later(request.last, earliest.map(Single::earliest)),
-                            latest: reply.among.map_or(reply.part.last.time, |(_, last)| last),
+                            latest: reply.map_or(cx.now, passed).max(request.last.time),
                             held_ns: 0,
                         }),
                         ..of(None, Outcome::NoResponse(Reason::SnapLength))
@@ -356,6 +366,18 @@ mod tests {
         // It was sent behind the reply before; or one of the four that came together was that before.
         assert_eq!(bounds(&calls[40]), Some((0, 4)));
         assert_eq!(bounds(&calls[41]), Some((3, 4)));
+    }
+
+    /// Its client closed in peace: it had its answers.
+    #[test]
+    fn many_replies_too_few_are_hidden() {
+        let mut events = fours(20);
+        let (replies, _): (Vec<_>, Vec<_>) = (0..160).partition(|at| at % 8 == 7);
+        replies.iter().rev().for_each(|at| drop(events.remove(*at)));
+        let (calls, _) = told(&opened(NFS), &events, Close::Finished);
+        let hidden = Outcome::NoResponse(Reason::SnapLength);
+        assert_eq!(calls.iter().filter(|c| c.outcome == hidden).count(), 80);
+        assert!(calls.iter().all(|c| c.hidden.is_some()));
     }
 
     #[test]

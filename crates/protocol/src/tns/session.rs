@@ -234,11 +234,12 @@ impl Session {
     /// was heard since may be its answer; where a response may be, its end may belong to the turn
     /// before, and its beginning to this one.
     fn doubt(&mut self, d: Direction, reason: Reason) {
+        let is_client = self.is_client(d);
+        let is_alone = self.turns.len() == 1;
         for turn in &mut self.turns {
-            turn.broken = Some(reason);
-            turn.tail_seen = false;
+            turn.is_torn(reason, is_alone && !is_client);
         }
-        if self.is_client(d) {
+        if is_client {
             self.aligned = false;
         } else if let Some((_, held)) = &mut self.held
             && let Some(response) = &mut held.response
@@ -356,6 +357,7 @@ impl Session {
             return;
         };
         if turn.broken.is_some() {
+            turn.answer_torn(span);
             return;
         }
         turn.answer(span);
@@ -558,11 +560,14 @@ impl SessionTrait for Session {
         // The end of a segment is only known not to be a header when the next comes: by then it may
         // be too late to say whose it was.
         let late = run.mark.time < cx.now;
+        let span = Span::of(run);
         if late || self.lanes.of(d).astray {
             self.doubt(d, Reason::CaptureGap);
+            if let (false, Some(turn)) = (self.is_client(d), self.turns.front_mut()) {
+                turn.answer_torn(&span);
+            }
             return;
         }
-        let span = Span::of(run);
         match self.is_client(d) {
             true if self.aligned || !self.turns.is_empty() => self.ask(cx, &span, None),
             true => {}

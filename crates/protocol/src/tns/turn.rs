@@ -60,6 +60,9 @@ pub(super) struct Turn {
     pub unreadable: bool,
     /// Why it cannot be told any more where its request or its response ends.
     pub broken: Option<Reason>,
+    /// Of a response that the capture lacks something of, what had come of it before; all that its server says until the
+    /// client speaks again is more of it, if no request is missing.
+    torn: Option<Span>,
     /// Whether the client said that its request is complete.
     pub request_ended: bool,
     /// Packets of the request and of the response, and the largest of any of them, bytes.
@@ -81,6 +84,7 @@ impl Turn {
             tail_seen: false,
             unreadable: false,
             broken: None,
+            torn: None,
             request_ended: false,
             packets: [0; 2],
             largest_packet: 0,
@@ -91,6 +95,29 @@ impl Turn {
 
     pub(super) fn is_answered(&self) -> bool {
         self.broken.is_some() || self.exchange.response.is_some()
+    }
+
+    /// The capture lacks bytes, and it is not known which; `of_its_response`, if it had begun.
+    pub(super) fn is_torn(&mut self, reason: Reason, of_its_response: bool) {
+        self.torn = match (self.torn, of_its_response) {
+            (None, true) if self.broken.is_none() => self.exchange.response,
+            (Some(before), false) => {
+                // What came since may answer what is missing.
+                self.exchange.response = Some(before);
+                None
+            }
+            (torn, _) => torn,
+        };
+        self.broken = Some(reason);
+        self.tail_seen = false;
+    }
+
+    /// The server goes on behind what the capture lacks.
+    pub(super) fn answer_torn(&mut self, span: &Span) {
+        let is_its = span.first.time >= self.exchange.request.last.time;
+        if self.torn.is_some() && is_its {
+            self.exchange.answer(span);
+        }
     }
 
     /// A DATA packet of the client's (0) or the server's (1).

@@ -1,7 +1,7 @@
 //! The time before a transmission, into the class of what ended it.
 
 use super::{IDLE_NS, Kind, Last, MICROSECOND, MILLISECOND, PAUSE_NS, Sender, Transmission};
-use crate::account::{may_be_full, span};
+use crate::account::span;
 use model::{Answered, Mark, TimeClass};
 
 /// Segments this close left in one go.
@@ -152,7 +152,7 @@ impl Sender {
             let at_once = gap
                 .progress()
                 .is_some_and(|by| span(by.time, now.time) <= PAUSE_NS);
-            let class = match self.path_class(s.full_sized) {
+            let class = match self.path_class() {
                 // Its application's, or either window.
                 TimeClass::Congestion if !at_once && last.is_some_and(Last::may_be_all) => {
                     TimeClass::Unknown
@@ -257,12 +257,12 @@ impl Sender {
     }
 
     /// What limits a sender that sends as acknowledgements come.
-    fn path_class(&self, full_sized: u64) -> TimeClass {
+    fn path_class(&self) -> TimeClass {
         let shortest = self.round_trips.min().unwrap_or(0);
         let queued = self.smoothed_ns > shortest.saturating_mul(QUEUED_PERCENT) / 100
             && self.smoothed_ns > shortest.saturating_add(QUEUED_NS);
         if queued || (self.smoothed_ns > QUEUED_NS && self.line.is_full()) {
-            match may_be_full(self.unscaled, self.flight, full_sized) {
+            match self.may_be_full {
                 true => TimeClass::Unknown,
                 false => TimeClass::Bandwidth,
             }

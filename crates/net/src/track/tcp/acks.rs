@@ -70,7 +70,16 @@ pub(super) fn acknowledge<H: Handler>(
                 && newest.end == position
                 && now >= at
             {
-                round_trip(s, stream, now - at, position - before, alone, newest.flight);
+                let offered = peer.last_window;
+                round_trip(
+                    s,
+                    stream,
+                    offered,
+                    now - at,
+                    position - before,
+                    alone,
+                    newest.flight,
+                );
             }
         }
         let recovering = stream.recovery.since().is_some();
@@ -149,15 +158,24 @@ pub(super) fn acknowledge<H: Handler>(
     }
 }
 
-/// An acknowledgement of so many bytes came so long after the last of them; with data, that is a bound only.
-fn round_trip(s: &Segment, stream: &mut Stream, ns: i64, bytes: u64, alone: bool, flight: u64) {
+/// An acknowledgement of so many bytes came so long after the last of them; with data, that is a bound only. They were
+/// sent under the window that was `offered` before.
+fn round_trip(
+    s: &Segment,
+    stream: &mut Stream,
+    offered: u16,
+    ns: i64,
+    bytes: u64,
+    alone: bool,
+    flight: u64,
+) {
     if alone {
         let one_segment = bytes <= stream.full_sized();
         let is_whole = stream.recovery.since().is_none();
         let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
         stream.sample(ns, flight, at_once);
         let is_unscaled = stream.window.scale.is_none();
-        let may_be_window = is_unscaled && may_be_full(s.tcp.window, flight, stream.full_sized());
+        let may_be_window = is_unscaled && may_be_full(offered, flight, stream.full_sized());
         if let Some(queue) = stream.queue.as_mut().filter(|_| at_once && !may_be_window) {
             queue.passed(ns, flight, stream.summary.ack_rtt_min_ns.unwrap_or(ns));
         }

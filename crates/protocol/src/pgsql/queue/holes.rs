@@ -1,6 +1,6 @@
 //! What a hole may have hidden: whose requests and answers can still be told apart behind it, and when none can.
 
-use super::{Queue, WAITED};
+use super::{Before, Queue, WAITED};
 use crate::session::{Context, Hole, Span};
 use model::{Direction, Field, Reason, Time, Where};
 
@@ -43,6 +43,11 @@ impl Queue {
         let to_server = self.holes.to_server.take();
         let to_client = self.holes.to_client.take();
         let gap = to_server == Some(Hole::Gap) || to_client == Some(Hole::Gap);
+        if gap {
+            self.before = Before::Over;
+        } else if to_server.is_some() {
+            self.tell_before(cx);
+        }
         let reason = match gap {
             true => Reason::CaptureGap,
             false => Reason::SnapLength,

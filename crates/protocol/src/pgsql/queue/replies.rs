@@ -1,7 +1,7 @@
 //! What the server says, into the call that waits for it: each of its parts, and where it is over.
 
 use super::pending::RequestKind;
-use super::{Early, Queue};
+use super::{Before, Early, Queue};
 use crate::pgsql::reply::Reply;
 use crate::pgsql::tag::Tag;
 use crate::session::{Context, Span};
@@ -37,6 +37,9 @@ impl Queue {
         self.unread |= Some(span.last.time) >= self.asked;
         if self.deaf.is_some() || self.streaming {
             return;
+        }
+        if self.answers_before() {
+            return self.answer_before(cx, false, span);
         }
         if let Some(p) = self.pending.front_mut()
             && !p.is_younger(span)
@@ -234,7 +237,7 @@ impl Queue {
             // One answer is that of one hidden request.
             self.unasked = !std::mem::take(&mut self.doubt);
         }
-        if self.asked.is_none() && !self.in_step && !self.torn {
+        if self.answers_before() {
             self.answer_before(cx, is_over, span);
             return;
         }
@@ -251,20 +254,31 @@ impl Queue {
         }
     }
 
-    /// Nobody has spoken since the capture began but the server: it answers what was asked before.
+    /// Whether nobody has spoken since the capture began but the server.
+    fn answers_before(&self) -> bool {
+        self.pending.is_empty() && !self.in_step && !matches!(self.before, Before::Over)
+    }
+
+    /// It answers what was asked before.
     #[cold]
     fn answer_before(&mut self, cx: &mut Context<'_>, is_over: bool, span: &Span) {
         let mut answer = *span;
-        if let Some(begun) = self.before.take() {
+        if let Before::Said(begun) = self.before {
             answer = begun;
             answer.extend(span);
         }
-        match is_over {
-            true => {
-                let (sql, before) = (Arc::clone(&self.sql), Reason::BeforeCapture);
-                sql::unasked(cx, Protocol::Pgsql, op::OTHER, answer, sql, before);
-            }
-            false => self.before = Some(answer),
+        self.before = Before::Said(answer);
+        if is_over {
+            self.tell_before(cx);
+            self.before = Before::Nothing;
+        }
+    }
+
+    /// All that the server has said is the answer, as its client goes on.
+    pub(super) fn tell_before(&mut self, cx: &mut Context<'_>) {
+        if let Before::Said(answer) = std::mem::replace(&mut self.before, Before::Over) {
+            let (sql, before) = (Arc::clone(&self.sql), Reason::BeforeCapture);
+            sql::unasked(cx, Protocol::Pgsql, op::OTHER, answer, sql, before);
         }
     }
 

@@ -12,6 +12,7 @@ impl Queue {
     /// The client begins something new at `at`.
     fn client_speaks(&mut self, cx: &mut Context<'_>, at: Time) {
         self.heal(cx);
+        self.tell_before(cx);
         self.asked = Some(at);
         let unread = std::mem::take(&mut self.unread);
         if self.deaf.is_some() && !self.in_cycle {

@@ -29,6 +29,31 @@ fn a_response_lost_by_the_capture_spoils_its_call_alone() {
     }
 }
 
+/// The server goes on with the response, of which the capture lacks something, until the client speaks again.
+#[test]
+fn a_response_with_a_hole_lasts_as_long_as_the_server_goes_on() {
+    let mut events = session(Form::Long);
+    let Bytes(_, next) = &events[8] else { panic!() };
+    let asked = next.len() as u64;
+    let row = Bytes(DOWN, data(Form::Long, "06 02 01 01 00 01 0a 00*3"));
+    let (lost, more) = (Gap(DOWN, 500), vec![row.clone(), row.clone(), row.clone()]);
+    events.splice(7..7, [vec![row, lost], more].concat());
+    let seen = calls(&events);
+    assert_eq!(ops(&seen), SESSION_OPS);
+    let fetch = &seen[3];
+    assert_eq!(fetch.outcome, Outcome::Incomplete(Reason::CaptureGap));
+    assert_eq!(frames(fetch)[2..], [Some(8), None]);
+    // The last packet before the client's next.
+    let last = fetch.hidden.map(|hidden| hidden.earliest.packet.frame);
+    assert_eq!(last, Some(13));
+    // Where a request is missing, what came since may answer that.
+    events[13] = Gap(UP, asked);
+    events.insert(14, Bytes(DOWN, data(Form::Long, "09 01 01 01 06")));
+    let seen = calls(&events);
+    let last = seen[3].hidden.map(|hidden| hidden.earliest.packet.frame);
+    assert_eq!(last, Some(8));
+}
+
 #[test]
 fn a_request_lost_by_the_capture_makes_no_wrong_pair() {
     let mut events = session(Form::Long);
