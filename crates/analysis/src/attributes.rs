@@ -20,8 +20,9 @@ struct Attributes {
     op: u16,
     /// The file or, of databases' calls, the statement.
     object: Option<u64>,
-    /// How many calls have these.
+    /// How many calls have these, and the shortest wait for the answer to one.
     calls: u64,
+    soonest_ns: i64,
 }
 
 /// A connection.
@@ -108,9 +109,13 @@ impl AllAttributes {
         {
             lane.learn(&sql.session);
         }
+        let waited = call.request_last.zip(call.response_first);
+        let waited = waited.filter(|_| call.is_complete());
+        let waited_ns = waited.map_or(i64::MAX, |(asked, answered)| answered.time - asked.time);
         if let Some(number) = self.known(call.connection, op, object) {
             if let Some(known) = self.all.get_mut(number as usize - 1) {
                 known.calls += 1;
+                known.soonest_ns = known.soonest_ns.min(waited_ns);
             }
             return number;
         }
@@ -144,6 +149,7 @@ impl AllAttributes {
             op,
             object,
             calls: 1,
+            soonest_ns: waited_ns,
         });
         let number = self.all.len() as u32;
         let (all, lanes) = (&self.all, &self.lanes);
@@ -171,6 +177,21 @@ impl AllAttributes {
     pub(crate) fn hosts(&self, number: u64) -> Option<Hosts> {
         let (_, lane) = at(&self.all, &self.lanes, number)?;
         Some((lane.client.address, lane.server.address))
+    }
+
+    /// The shortest wait for an answer, by who asked whom.
+    pub(crate) fn soonest(&self) -> ByHosts<i64> {
+        let mut soonest: ByHosts<i64> = HashMap::default();
+        for (number, a) in (1..)
+            .zip(&self.all)
+            .filter(|(_, a)| a.soonest_ns < i64::MAX)
+        {
+            if let Some(hosts) = self.hosts(number) {
+                let known = soonest.entry(hosts).or_insert(i64::MAX);
+                *known = a.soonest_ns.max(0).min(*known);
+            }
+        }
+        soonest
     }
 
     /// Between which hosts most calls are.

@@ -37,6 +37,14 @@ pub fn ways_to_proxy(client: &Ways, server: &Ways) -> [Bounds; 2] {
     })
 }
 
+/// Of a half of which nothing is known, where something is of others: it is some path.
+pub(crate) fn some_way(half: Half) -> Half {
+    match half {
+        Half::ANY => Half::Away(Bounds::between(0, LONGEST_NS)),
+        known => known,
+    }
+}
+
 /// Where all times are whole multiples of this, the clock does not show how long a path takes: nothing or this.
 const COARSE_NS: i64 = 100_000_000;
 

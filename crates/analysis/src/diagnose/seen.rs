@@ -5,7 +5,7 @@ use super::Diagnoser;
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
-use crate::path::{Acknowledged, Crossed, PathEstimate};
+use crate::path::{Acknowledged, Crossed, PathEstimate, some_way};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
@@ -252,17 +252,25 @@ impl Diagnoser {
         };
         let near = own.ways.near();
         let near_halves = halves(near, crossed, asked);
-        // The quickest calls crossed the shortest path: of a longer one they say nothing.
+        // The quickest calls crossed the shortest path: of a longer one its own say more.
         let none = Crossed::default();
         let far: ByHosts<[Acknowledged; 2]> = own.ways.apart().collect();
+        let soonest = match far.is_empty() {
+            true => ByHosts::default(),
+            false => self.attributes[0].soonest(),
+        };
+        let own_calls = |hosts| Crossed {
+            min_ns: soonest.get(hosts).copied(),
+            mean_ns: None,
+        };
         let further = far
             .iter()
-            .map(|(hosts, known)| (*hosts, halves(*known, none, none)));
+            .map(|(hosts, known)| (*hosts, halves(*known, own_calls(hosts), none).map(some_way)));
         let further: ByHosts<[Half; 2]> = further.collect();
         // What is said of the path as a whole is of that of most calls.
         let busiest = (self.attributes[0].busiest()).filter(|hosts| far.contains_key(hosts));
         let ([by_server, by_client], crossed, pause_ns, [to_server, to_client]) = match busiest {
-            Some(hosts) => (far[&hosts], none, None, further[&hosts]),
+            Some(hosts) => (far[&hosts], own_calls(&hosts), None, further[&hosts]),
             None => (near, crossed, pause_ns, near_halves),
         };
         let (path, basis) = match side {

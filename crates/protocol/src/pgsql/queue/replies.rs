@@ -237,6 +237,10 @@ impl Queue {
             // One answer is that of one hidden request.
             self.unasked = !std::mem::take(&mut self.doubt);
         }
+        if matches!(reply, Reply::Authentication { .. }) {
+            // It was opened just now, and the capture lacks that.
+            self.before = Before::Over;
+        }
         if self.answers_before() {
             self.answer_before(cx, is_over, span);
             return;
