@@ -70,7 +70,8 @@ pub struct Chunk<'a> {
     /// Whether its sender had received everything that the other side was seen to have sent by then.
     /// Who waits for an answer before speaking on always has. True for UDP, which does not say.
     pub heard_all: bool,
-    /// When the other side had ended its data (FIN), if its sender knew that.
+    /// When the other side had ended its data (FIN), if its sender knew that: as soon as what it said to that could have
+    /// come here.
     pub peer_ended: Option<Time>,
 }
 

@@ -10,6 +10,7 @@ use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::streams::{DIRECTIONS, receiver, sender};
+use crate::ways::Hosts;
 use crate::worst::Exhibit;
 use model::{Direction, EpisodeKind, PacketRef, RoundTrips, Time, TimeClass};
 
@@ -35,6 +36,7 @@ pub(super) struct UnderWay<'a> {
     pub goodput_bps: u64,
     /// The capture that the longest was seen in.
     capture: usize,
+    hosts: Option<Hosts>,
     /// The packets before and after the longest of them.
     packets: Vec<(usize, PacketRef)>,
     first: Option<Time>,
@@ -54,6 +56,7 @@ impl<'a> UnderWay<'a> {
             round_trip: ("round_trip_p50_ns", 0),
             goodput_bps: 0,
             capture: 0,
+            hosts: None,
             packets: Vec::new(),
             first: None,
             last: None,
@@ -96,13 +99,22 @@ impl<'a> UnderWay<'a> {
         trips.count > 0 && longer_ns > 0 && trips.p50_ns >= WAY_NS
     }
 
-    /// Whether its receiver, beside which that was seen, acknowledges as late: there is no way on which it waits.
+    /// Whether its receiver acknowledges as late, as the capture beside that shows: there is no way on which it waits.
     pub(super) fn is_acknowledged_late(&self) -> bool {
         let receivers = match self.direction {
             Direction::ToServer => self.facts.server,
             Direction::ToClient => self.facts.client,
         };
-        receivers == Some(self.capture) && self.is_queueing()
+        let Some(receivers) = receivers.filter(|_| self.is_queueing()) else {
+            return false;
+        };
+        if receivers == self.capture {
+            return true;
+        }
+        let capture = &self.facts.captures[receivers];
+        let there = self.hosts.and_then(|hosts| capture.ways.of(hosts));
+        let late_ns = there.and_then(|known| known[self.direction.index()].usual_ns());
+        late_ns.is_some_and(|ns| ns >= self.round_trips.p50_ns / 2)
     }
 
     /// Of which `cost_ns` is held against somebody.
@@ -122,6 +134,8 @@ impl<'a> UnderWay<'a> {
         }
         let worst = &longest.first()?.connection.directions[d.index()];
         waits.capture = longest.first()?.capture;
+        let ends = longest.first()?.connection;
+        waits.hosts = Some((ends.client.address, ends.server.address));
         waits.window_bytes = worst.account.window_max_bytes.unwrap_or(0);
         waits.round_trips = worst.account.rtt;
         // From the capture to the receiver and back, and to the sender and back.

@@ -261,11 +261,14 @@ impl Stream {
             || ack_position(sent, s.tcp.acknowledgement) >= sent
     }
 
-    /// When this direction ended, if `s`, a packet of the other, acknowledges that.
+    /// When this direction ended, if `s`, a packet of the other, acknowledges that; with the way there and back, as
+    /// acknowledgements took it.
     pub(super) fn ended_before(&self, s: &Segment) -> Option<Time> {
         let fin = self.fin?;
         let acknowledged = ack_position(self.sent, s.tcp.acknowledgement) > fin;
-        self.fin_at.filter(|_| s.tcp.flags.ack() && acknowledged)
+        let at = self.fin_at.filter(|_| s.tcp.flags.ack() && acknowledged)?;
+        let way_ns = self.summary.ack_rtt_min_ns.unwrap_or(0);
+        Some((at + way_ns).min(s.mark.time.max(at)))
     }
 
     pub(super) fn full_sized(&self) -> u64 {
