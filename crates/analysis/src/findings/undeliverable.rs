@@ -10,7 +10,9 @@
 //!
 //! # How sure
 //! The message quotes the packet, whose ports name the connection. It counts where
-//! the connection suffered: it was never answered, or sent packets again.
+//! the connection suffered: it was never answered, or sent packets again. The work
+//! ended there where they were sent in vain until the end, for a second and more,
+//! and nobody was answered any more.
 //!
 //! # What to check next
 //! The router or host that says so (below): its routes, its filters. Time exceeded
@@ -39,6 +41,9 @@ pub(super) const ENTRY: Entry = Entry {
     page: page!("undeliverable.rs"),
     check,
 };
+
+/// A path that is down for less is an outage like others.
+const LONG_NS: i64 = 1_000_000_000;
 
 /// What a reason is, in words.
 fn reason_text(reason: IcmpReason) -> &'static str {
@@ -99,6 +104,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         true => concern.server,
         false => concern.client,
     };
+    // What was given back to the end is what everybody waits for, if nobody was answered since.
+    let in_vain = returned.iter().filter(|(_, c)| c.stuck_ns >= LONG_NS);
+    let begun = in_vain.map(|(r, _)| r.first.time).min();
+    let mut lasts = facts.captures.iter().filter_map(|c| c.last);
+    let ended = begun.is_some_and(|begun| !lasts.any(|last| last > begun));
     // Who gives packets to itself back is no router.
     let by_host = worst.from == end.address;
     Some(Finding {
@@ -119,9 +129,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             (true, false) => Side::Client,
             (false, _) => Side::Network,
         },
-        fatal: facts.response().count() == 0
-            && connections > 0
-            && unanswered.len() as u64 >= connections,
+        fatal: ended
+            || facts.response().count() == 0
+                && connections > 0
+                && unanswered.len() as u64 >= connections,
         first: returned.iter().map(|(r, _)| r.first.time).min(),
         last: returned.iter().map(|(r, _)| r.last.time).max(),
         facts: numbers([
@@ -174,7 +185,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 mod tests {
     use super::super::testing::{end, found, summary};
     use super::*;
-    use model::{IcmpError, Mark, NoticeKind, PacketRef, Time};
+    use model::{ConnectionSummary, IcmpError, Mark, NoticeKind, PacketRef, Stuck, Time};
 
     fn returned(from: u8, to: u8) -> Returned {
         let address = |n: u8| IpAddr::from([10, 0, 0, n]);
@@ -212,6 +223,15 @@ mod tests {
 
     /// Host `from` gives back what the client of a connection sent to `port`; `again`: it sent packets twice.
     fn returns(from: u8, reason: IcmpReason, port: u16, again: u64) -> Option<Finding> {
+        returns_of((from, reason, port), &summary(again), None)
+    }
+
+    /// The same of such a connection, where a call was answered last at that time.
+    fn returns_of(
+        (from, reason, port): (u8, IcmpReason, u16),
+        connection: &ConnectionSummary,
+        answered: Option<Time>,
+    ) -> Option<Finding> {
         found(Rule::Undeliverable, |f| {
             let ends = [end(1, 1_000), end(2, port)];
             let error = NoticeKind::Icmp(IcmpError {
@@ -222,8 +242,34 @@ mod tests {
                 length: 60,
             });
             f.notice(2, error);
-            f.health[0].connection(&summary(again));
+            f.health[0].connection(connection);
+            f.captures.iter_mut().for_each(|c| c.last = answered);
         })
+    }
+
+    #[test]
+    fn what_is_given_back_until_the_end_ends_the_work_if_nobody_is_answered() {
+        let fatal = |lasted_ns: i64, answered: Option<i64>| {
+            let mut connection = summary(1);
+            let at = |ns| Mark {
+                time: Time(ns),
+                ..Mark::default()
+            };
+            connection.directions[0].stuck = Some(Stuck {
+                bytes: 100,
+                times: 3,
+                first: at(0),
+                last: at(lasted_ns),
+                receiver_heard: true,
+            });
+            let rejected = (9, IcmpReason::Prohibited, 2_049);
+            let f = returns_of(rejected, &connection, answered.map(Time)).unwrap();
+            f.fatal
+        };
+        assert!(fatal(LONG_NS, None));
+        assert!(fatal(LONG_NS, Some(0)), "answered before");
+        assert!(!fatal(LONG_NS, Some(LONG_NS)));
+        assert!(!fatal(LONG_NS - 1, None));
     }
 
     #[test]

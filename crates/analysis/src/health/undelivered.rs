@@ -21,6 +21,8 @@ pub struct Concern {
     pub answered: bool,
     /// Whether something of it was sent again, or it never came about.
     pub harmed: bool,
+    /// How long its last segment was sent again and again in vain.
+    pub stuck_ns: i64,
     /// Whether what it speaks is known.
     pub known: bool,
 }
@@ -135,11 +137,14 @@ impl Undelivered {
             if !within(r.first.time) && !within(r.last.time) {
                 continue;
             }
+            let to_server = r.flow.is_some_and(|(_, [source, _])| source == client);
+            let given_back = if to_server { out } else { back };
             r.concerns = Some(Concern {
                 transport: c.transport,
                 client,
                 server,
-                to_server: r.flow.is_some_and(|(_, [source, _])| source == client),
+                to_server,
+                stuck_ns: given_back.stuck.map_or(0, |stuck| stuck.lasted_ns()),
                 answered: back.packets > 0 && !unopened,
                 harmed: match c.transport {
                     Transport::Tcp => unopened || again,
