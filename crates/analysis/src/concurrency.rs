@@ -98,6 +98,8 @@ pub struct Level {
     pub silences: Vec<Silence>,
     connection: Option<ConnectionId>,
     several: bool,
+    /// Of a server, the only client host: what is counted here is counted for both.
+    alone: Option<IpAddr>,
 }
 
 /// Sums that stay at the largest value: times in a damaged capture may lie centuries apart.
@@ -303,8 +305,7 @@ impl Concurrency {
 
     fn place(&mut self, id: ConnectionId, client: IpAddr, server: Endpoint) -> [usize; 2] {
         self.known(id, client, server).unwrap_or_else(|| {
-            let levels = [Scope::Pair(client, server), Scope::Server(server)];
-            let levels = levels.map(|scope| self.number(scope));
+            let levels = self.find(client, server);
             self.places[id.0 as usize % PLACES] = Some(Place {
                 client,
                 server,
@@ -314,10 +315,38 @@ impl Concurrency {
         })
     }
 
+    /// The same where it is not at hand. The first client host of a server is counted with that until another comes.
+    fn find(&mut self, client: IpAddr, server: Endpoint) -> [usize; 2] {
+        let scope = Scope::Pair(client, server);
+        let is_new = !self.numbers.contains_key(&Scope::Server(server));
+        let with_all = self.number(Scope::Server(server));
+        if is_new {
+            self.levels[with_all].alone = Some(client);
+            self.numbers.insert(scope, with_all);
+        }
+        if let Some(first) = self.levels[with_all]
+            .alone
+            .take_if(|first| *first != client)
+        {
+            let own = Level {
+                waits: HashMap::default(),
+                unloaded: Vec::new(),
+                ..self.levels[with_all].clone()
+            };
+            self.numbers
+                .insert(Scope::Pair(first, server), self.levels.len());
+            self.levels.push(own);
+            self.places = [None; PLACES];
+        }
+        [self.number(scope), with_all]
+    }
+
     pub fn change(&mut self, o: &Outstanding) {
         let release_ns = (self.usual_response_ns / 4).clamp(*RELEASE_NS.start(), *RELEASE_NS.end());
         let [pair, with_all] = self.place(o.connection, o.client.address, o.server);
-        self.levels[pair].change(o, release_ns);
+        if pair != with_all {
+            self.levels[pair].change(o, release_ns);
+        }
         let server = &mut self.levels[with_all];
         server.change(o, release_ns);
         self.is_silent |= !server.silences.is_empty();
@@ -370,13 +399,14 @@ impl Concurrency {
 
     /// A request whose reply the capture hides.
     pub fn hidden_reply(&mut self, call: &Call) {
-        for scope in [
+        let of = [
             Scope::Pair(call.client.address, call.server),
             Scope::Server(call.server),
-        ] {
-            if let Some(&i) = self.numbers.get(&scope) {
-                self.levels[i].hidden_replies += 1;
-            }
+        ];
+        let [pair, with_all] = of.map(|scope| self.numbers.get(&scope).copied());
+        let pair = pair.filter(|pair| Some(*pair) != with_all);
+        for i in pair.into_iter().chain(with_all) {
+            self.levels[i].hidden_replies += 1;
         }
     }
 }
@@ -423,6 +453,34 @@ mod tests {
         }
         let all = concurrency.levels().flat_map(|(_, level)| &level.silences);
         assert_eq!(all.count(), 0);
+    }
+
+    /// Until a second client comes what is known of a server is what is known of its only one; then each has its own.
+    #[test]
+    fn clients_of_a_server_are_told_apart_from_when_there_are_two() {
+        let of = |client: u8, id: u32, at_ms: i64, what: Change| {
+            let mut change = change(id, at_ms, what);
+            change.client.address = [10, 0, 0, client].into();
+            change
+        };
+        let mut concurrency = Concurrency::default();
+        let sent = |concurrency: &Concurrency, scope: Scope| {
+            let level = concurrency.levels().find(|(s, _)| **s == scope);
+            level.map_or(0, |(_, level)| level.sent.iter().sum::<u64>())
+        };
+        let server = change(0, 0, Change::Sent).server;
+        let pair = |client: u8| Scope::Pair([10, 0, 0, client].into(), server);
+        for id in 0..3 {
+            concurrency.change(&of(1, id, i64::from(id), Change::Sent));
+        }
+        assert_eq!(sent(&concurrency, pair(1)), 3);
+        for id in 3..8 {
+            concurrency.change(&of(7, id, i64::from(id), Change::Sent));
+        }
+        concurrency.change(&of(1, 8, 8, Change::Sent));
+        assert_eq!(sent(&concurrency, pair(1)), 4);
+        assert_eq!(sent(&concurrency, pair(7)), 5);
+        assert_eq!(sent(&concurrency, Scope::Server(server)), 9);
     }
 
     /// Four workers of 4 ms, under one call at a time for most of the capture and under 40 in the end.

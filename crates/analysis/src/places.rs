@@ -47,7 +47,7 @@ const LATELY: usize = 64;
 /// What those calls have that have this number, of either capture.
 #[derive(Default)]
 struct Attributes {
-    whose: Option<(u64, bool)>,
+    set: Option<u64>,
     all: Vec<(By, u64)>,
 }
 
@@ -96,10 +96,10 @@ impl Known<'_> {
                     None => costs.push((owner, least_ns)),
                 }
             }
-            let attributes = &mut lately[call.attributes as usize % LATELY];
-            let whose = Some((call.attributes, call.is_at_server_alone));
-            if attributes.whose != whose {
-                attributes.whose = whose;
+            let set = call.attributes << 1 | u64::from(call.is_at_server_alone);
+            let attributes = &mut lately[set as usize % LATELY];
+            if attributes.set != Some(set) {
+                attributes.set = Some(set);
                 self.tell_apart(call, &mut attributes.all);
             }
             concentration.charge(&Charge {
@@ -107,6 +107,7 @@ impl Known<'_> {
                 response_ns: call.response_ns,
                 costs: &costs,
                 attributes: &attributes.all,
+                set,
             });
         });
         for (account, finding) in findings.iter_mut().enumerate() {

@@ -42,17 +42,18 @@ fn measure(values: u64, accounts: usize) -> f64 {
                 (By::Statement, draw(31, values)),
                 (By::Connection, draw(32, values)),
             ];
-            (costs, attributes)
+            (costs, attributes, random)
         })
         .collect();
     let mut concentration = Concentration::new(accounts);
     let begin = processor_ns();
-    for (call, (costs, attributes)) in (0..CALLS).zip(drawn.iter().cycle()) {
+    for (call, (costs, attributes, set)) in (0..CALLS).zip(drawn.iter().cycle()) {
         concentration.charge(&Charge {
             at_ns: call as i64 * 10_000,
             response_ns: 1_000_000,
             costs: &costs[..accounts.min(2)],
             attributes,
+            set: *set,
         });
     }
     (processor_ns() - begin) / CALLS as f64

@@ -2,7 +2,6 @@
 //! each call.
 
 use crate::By;
-use crate::course::Cost;
 
 /// How many sets of attributes are summed at a time, each at a place of its own.
 const PLACES_BITS: u32 = 7;
@@ -10,6 +9,7 @@ const PLACES_BITS: u32 = 7;
 /// Calls that have the same, within a block.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Alike {
+    pub(crate) set: u64,
     pub(crate) attributes: Vec<(By, u64)>,
     pub(crate) block: usize,
     pub(crate) calls: u64,
@@ -20,22 +20,19 @@ pub(crate) struct Alike {
 }
 
 impl Alike {
-    pub(crate) fn is_of(&self, attributes: &[(By, u64)], block: usize) -> bool {
-        self.calls > 0 && self.block == block && self.attributes == attributes
+    pub(crate) fn is_of(&self, set: u64, block: usize) -> bool {
+        self.set == set && self.block == block && self.calls > 0
     }
 
-    pub(crate) fn begin(&mut self, attributes: &[(By, u64)], block: usize, having: usize) {
+    pub(crate) fn begin(
+        &mut self,
+        (set, attributes): (u64, &[(By, u64)]),
+        block: usize,
+        having: usize,
+    ) {
         self.attributes.clear();
         self.attributes.extend_from_slice(attributes);
-        (self.block, self.having) = (block, having);
-    }
-
-    pub(crate) fn add(&mut self, costs: &[Cost]) {
-        self.calls += 1;
-        for cost in costs {
-            let sum = &mut self.costs[cost.account];
-            *sum = sum.saturating_add(cost.ns);
-        }
+        (self.set, self.block, self.having) = (set, block, having);
     }
 
     /// Nothing is counted any more.
@@ -58,12 +55,9 @@ impl Sums {
         Sums(vec![none; 1 << PLACES_BITS])
     }
 
-    /// Where calls that have this are summed, if not others with the same place are.
-    pub(crate) fn place(&mut self, attributes: &[(By, u64)]) -> &mut Alike {
-        let mixed = attributes
-            .iter()
-            .fold(0u64, |mixed, (_, value)| mixed.rotate_left(9) ^ value);
-        let place = mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES_BITS);
+    /// Where calls of a set are summed, if not others with the same place are.
+    pub(crate) fn place(&mut self, set: u64) -> &mut Alike {
+        let place = set.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - PLACES_BITS);
         &mut self.0[place as usize]
     }
 

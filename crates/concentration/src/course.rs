@@ -89,13 +89,6 @@ impl Clock {
     }
 }
 
-/// What an account that there is was charged.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
-    pub(crate) account: usize,
-    pub(crate) ns: u64,
-}
-
 /// What is counted in each cell (or block), from the first one with a call: a row of calls, then
 /// the cost of each account.
 #[derive(Clone, Default, Debug)]
@@ -105,16 +98,6 @@ pub(crate) struct Course {
 }
 
 impl Course {
-    /// A call.
-    #[inline]
-    pub(crate) fn add(&mut self, cell: usize, accounts: usize, costs: &[Cost]) {
-        let row = self.row(cell, accounts);
-        row[0] += 1;
-        for cost in costs {
-            row[cost.account + 1] = row[cost.account + 1].saturating_add(cost.ns);
-        }
-    }
-
     /// Calls of a block.
     pub(crate) fn add_all(&mut self, calls: &Alike, accounts: usize) {
         let [count, costs @ ..] = self.row(calls.block, accounts) else {
@@ -126,8 +109,9 @@ impl Course {
         }
     }
 
+    /// A cell's.
     #[inline]
-    fn row(&mut self, cell: usize, accounts: usize) -> &mut [u64] {
+    pub(crate) fn row(&mut self, cell: usize, accounts: usize) -> &mut [u64] {
         let width = accounts + 1;
         let known = cell.checked_sub(self.first).map(|after| after * width);
         let from = match known {

@@ -34,6 +34,7 @@
 //!         response_ns: cost_ns,
 //!         costs: &[(0, cost_ns)],
 //!         attributes: &[(By::Client, client), (By::Server, 1)],
+//!         set: client,
 //!     });
 //! }
 //! let places = concentration.finish(&[0]);
@@ -91,7 +92,7 @@ mod who;
 mod window;
 
 use alike::{Alike, Sums};
-use course::{BLOCK, CELLS, Cell, Clock, Cost, Course};
+use course::{BLOCK, CELLS, Cell, Clock, Course};
 use period::Stretches;
 use std::ops::Range;
 use values::Values;
@@ -166,6 +167,8 @@ pub struct Charge<'a> {
     pub costs: &'a [(usize, i64)],
     /// What it has, in the caller's numbers. Time is not among them.
     pub attributes: &'a [(By, u64)],
+    /// A number that calls have in common which have the same attributes, and no others.
+    pub set: u64,
 }
 
 /// One value on which a cost concentrates. Several of one attribute are told as several places, the
@@ -200,8 +203,6 @@ pub struct Concentration {
     stretches: Vec<Stretches>,
     /// What values have yet to be told.
     sums: Sums,
-    /// Of the call that is counted.
-    costs: Vec<Cost>,
 }
 
 /// Tells each value what was summed of its calls.
@@ -239,7 +240,6 @@ impl Concentration {
             values: Default::default(),
             stretches: vec![Stretches::default(); accounts],
             sums: Sums::new(accounts),
-            costs: Vec::new(),
         }
     }
 
@@ -258,29 +258,33 @@ impl Concentration {
             cell = self.clock.cell(charge.at_ns);
         }
         self.calls += 1;
-        let mut costs = std::mem::take(&mut self.costs);
-        costs.clear();
-        for &(account, cost_ns) in charge.costs.iter().filter(|(a, _)| *a < self.accounts) {
-            let ns = cost_ns.max(0).unsigned_abs();
-            costs.push(Cost { account, ns });
-        }
         let block = cell / BLOCK;
-        let alike = self.sums.place(charge.attributes);
-        if !alike.is_of(charge.attributes, block) {
+        let alike = self.sums.place(charge.set);
+        if !alike.is_of(charge.set, block) {
             tell(&mut self.values, alike, self.accounts);
             let having = having_these(&mut self.having, charge.attributes);
-            alike.begin(charge.attributes, block, having);
+            alike.begin((charge.set, charge.attributes), block, having);
         }
-        alike.add(&costs);
+        alike.calls += 1;
         let (_, having) = &mut self.having[alike.having];
-        having.add(cell, self.accounts, &costs);
+        let [counted, cell_sums @ ..] = having.row(cell, self.accounts) else {
+            return;
+        };
+        *counted += 1;
         let end_ns = charge.at_ns.saturating_add(charge.response_ns.max(0));
-        for cost in &costs {
-            if let Some(stretches) = self.stretches.get_mut(cost.account) {
-                stretches.add(charge.at_ns, end_ns, cost.ns, self.calls);
-            }
+        for &(account, cost_ns) in charge.costs {
+            let (Some(of_set), Some(of_cell), Some(stretches)) = (
+                alike.costs.get_mut(account),
+                cell_sums.get_mut(account),
+                self.stretches.get_mut(account),
+            ) else {
+                continue;
+            };
+            let ns = cost_ns.max(0).unsigned_abs();
+            *of_set = of_set.saturating_add(ns);
+            *of_cell = of_cell.saturating_add(ns);
+            stretches.add(charge.at_ns, end_ns, ns, self.calls);
         }
-        self.costs = costs;
     }
 
     fn tell_values(&mut self) {

@@ -5,6 +5,9 @@ use crate::kept::{Pack, Packer, Unpacker, alternating, straight};
 use crate::{Cause, Ledger};
 use model::Direction;
 
+/// So many lines are written at a time: most calls have no more.
+const FEW: usize = 6;
+
 /// What is certain of one call.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Certain {
@@ -42,24 +45,31 @@ impl Pack for Certain {
     }
 
     fn pack(&self, p: &mut Packer<'_>) {
-        p.sized(self.attributes << 1 | u64::from(self.is_at_server_alone));
-        p.sized(alternating(self.at_ns));
-        p.sized(alternating(self.response_ns));
-        p.number(self.charges.len() as u64);
-        for &(cause, direction, ns) in &self.charges {
-            let line = cause as u8 * 2 + direction.index() as u8;
-            p.byte_and_sized(line, alternating(ns));
+        let attributes = self.attributes << 1 | u64::from(self.is_at_server_alone);
+        let whole = [
+            attributes,
+            alternating(self.at_ns),
+            alternating(self.response_ns),
+        ];
+        p.all_sized(self.charges.len() as u8, &whole);
+        for few in self.charges.chunks(FEW) {
+            let mut lines = [(0, 0); FEW];
+            for (line, &(cause, direction, ns)) in lines.iter_mut().zip(few) {
+                *line = (cause as u8 * 2 + direction.index() as u8, alternating(ns));
+            }
+            p.bytes_and_sized(&lines[..few.len()]);
         }
     }
 
     fn unpack(&mut self, u: &mut Unpacker<'_>) -> Option<()> {
+        let count = u.byte()?;
         let attributes = u.sized()?;
         self.attributes = attributes >> 1;
         self.is_at_server_alone = attributes & 1 == 1;
         self.at_ns = straight(u.sized()?);
         self.response_ns = straight(u.sized()?);
         self.charges.clear();
-        for _ in 0..u.number()? {
+        for _ in 0..count {
             let line = u.byte()?;
             let cause = *Cause::ALL.get(usize::from(line / 2))?;
             let direction = match line % 2 {

@@ -129,22 +129,28 @@ impl Packer<'_> {
         self.number(alternating(n));
     }
 
-    /// A number behind how many bytes it has.
+    /// A byte and numbers, each behind how many bytes it has.
     #[inline]
-    pub(crate) fn sized(&mut self, n: u64) {
-        let unused = n.leading_zeros() as usize / 8;
-        self.0.extend_from_slice(&sized(8 - unused, n));
-        self.0.truncate(self.0.len() - unused);
+    pub(crate) fn all_sized<const N: usize>(&mut self, byte: u8, all: &[u64; N]) {
+        const { assert!(N <= MOST) };
+        let mut bytes = [byte; 1 + 9 * MOST];
+        let mut end = 1;
+        for n in all {
+            end = put(&mut bytes, end, *n);
+        }
+        self.0.extend_from_slice(&bytes[..end]);
     }
 
-    /// The same, behind a byte.
+    /// Numbers, each behind a byte and how many bytes it has.
     #[inline]
-    pub(crate) fn byte_and_sized(&mut self, byte: u8, n: u64) {
-        let unused = n.leading_zeros() as usize / 8;
-        let mut bytes = [byte; 10];
-        bytes[1..].copy_from_slice(&sized(8 - unused, n));
-        self.0.extend_from_slice(&bytes);
-        self.0.truncate(self.0.len() - unused);
+    pub(crate) fn bytes_and_sized(&mut self, all: &[(u8, u64)]) {
+        let mut bytes = [0; 10 * MOST];
+        let mut end = 0;
+        for (byte, n) in all.iter().take(MOST) {
+            bytes[end] = *byte;
+            end = put(&mut bytes, end + 1, *n);
+        }
+        self.0.extend_from_slice(&bytes[..end]);
     }
 
     /// Numbers many of which are zero: which are not, and these, each behind how many bytes it has.
@@ -154,13 +160,7 @@ impl Packer<'_> {
         let (mut which, mut end) = (0u32, WHICH);
         for (i, n) in all.iter().enumerate().filter(|(_, n)| **n != 0) {
             which |= 1 << i;
-            // However large, it is written and read in one piece; the next begins where it ends.
-            let length = 8 - n.leading_zeros() as usize / 8;
-            let Some(place) = bytes[end..].first_chunk_mut() else {
-                break;
-            };
-            *place = sized(length, *n);
-            end += 1 + length;
+            end = put(&mut bytes, end, *n);
         }
         bytes[..WHICH].copy_from_slice(&which.to_le_bytes());
         self.0.extend_from_slice(&bytes[..end]);
@@ -184,6 +184,16 @@ impl Packer<'_> {
         self.held(&held.passing);
         self.held(&held.waiting);
     }
+}
+
+/// Writes a number behind how many bytes it has, however large in one piece: the next begins where it ends.
+#[inline]
+fn put(bytes: &mut [u8], at: usize, n: u64) -> usize {
+    let length = 8 - n.leading_zeros() as usize / 8;
+    if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
+        *place = sized(length, n);
+    }
+    at + 1 + length
 }
 
 /// A number behind how many bytes it has; those that it has not are to be left out.

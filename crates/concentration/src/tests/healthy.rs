@@ -1,6 +1,6 @@
 //! Streams without a place, or with too few calls to tell, and what must not hurt.
 
-use super::{MS, Pace, Random, S, has, stream, two_clients, who};
+use super::{MS, Pace, Random, S, has, set_of, stream, two_clients, who};
 use crate::alike::Alike;
 use crate::course::Cell;
 use crate::values::{VALUES, Values};
@@ -198,6 +198,7 @@ fn no_times_and_costs_hurt() {
                 response_ns: any(),
                 costs: &costs,
                 attributes: &attributes,
+                set: set_of(&attributes),
             });
             fed += 1;
         }

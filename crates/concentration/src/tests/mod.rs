@@ -4,6 +4,7 @@ mod healthy;
 mod when;
 
 use crate::{By, Charge, Concentration, Place, Value};
+use std::hash::BuildHasher;
 
 const MS: i64 = 1_000_000;
 const S: i64 = 1_000 * MS;
@@ -83,6 +84,7 @@ fn stream(
             response_ns,
             costs: &[(0, cost_ns)],
             attributes: &attributes,
+            set: set_of(&attributes),
         });
         at_ns += match pace {
             Pace::Steady(gap_ns) => gap_ns,
@@ -90,6 +92,11 @@ fn stream(
         };
     }
     concentration.finish(&[0])
+}
+
+/// A number for attributes.
+fn set_of(attributes: &[(By, u64)]) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(attributes)
 }
 
 fn has(attributes: &[(By, u64)], by: By, value: u64) -> bool {
@@ -321,6 +328,7 @@ fn accounts_are_added_up_when_asked_for() {
             response_ns: 5 * MS,
             costs: &costs,
             attributes: &attributes,
+            set: set_of(&attributes),
         });
     }
     assert_eq!(
@@ -358,6 +366,7 @@ fn calls_told_by_their_end_rather_than_their_begin_give_the_same_places() {
                 response_ns: *cost_ns,
                 costs: &costs,
                 attributes: &attributes,
+                set: set_of(&attributes),
             });
         }
         concentration.finish(&[0])

@@ -71,6 +71,7 @@ fn a_client_that_waits_for_each_answer_makes_few_calls_while_they_are_slow() {
             response_ns: cost_ns,
             costs: &[(0, cost_ns)],
             attributes: &[],
+            set: 0,
         });
         at_ns += cost_ns;
     }
