@@ -51,13 +51,13 @@ impl Pack for Certain {
             alternating(self.at_ns),
             alternating(self.response_ns),
         ];
-        p.all_sized(self.charges.len() as u8, &whole);
+        p.all_sized::<3, 28>(self.charges.len() as u8, &whole);
         for few in self.charges.chunks(FEW) {
             let mut lines = [(0, 0); FEW];
             for (line, &(cause, direction, ns)) in lines.iter_mut().zip(few) {
                 *line = (cause as u8 * 2 + direction.index() as u8, alternating(ns));
             }
-            p.bytes_and_sized(&lines[..few.len()]);
+            p.bytes_and_sized::<{ 10 * FEW }>(&lines[..few.len()]);
         }
     }
 

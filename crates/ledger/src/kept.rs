@@ -131,9 +131,13 @@ impl Packer<'_> {
 
     /// A byte and numbers, each behind how many bytes it has.
     #[inline]
-    pub(crate) fn all_sized<const N: usize>(&mut self, byte: u8, all: &[u64; N]) {
-        const { assert!(N <= MOST) };
-        let mut bytes = [byte; 1 + 9 * MOST];
+    pub(crate) fn all_sized<const N: usize, const ROOM: usize>(
+        &mut self,
+        byte: u8,
+        all: &[u64; N],
+    ) {
+        const { assert!(1 + 9 * N <= ROOM) };
+        let mut bytes = [byte; ROOM];
         let mut end = 1;
         for n in all {
             end = put(&mut bytes, end, *n);
@@ -143,10 +147,10 @@ impl Packer<'_> {
 
     /// Numbers, each behind a byte and how many bytes it has.
     #[inline]
-    pub(crate) fn bytes_and_sized(&mut self, all: &[(u8, u64)]) {
-        let mut bytes = [0; 10 * MOST];
+    pub(crate) fn bytes_and_sized<const ROOM: usize>(&mut self, all: &[(u8, u64)]) {
+        let mut bytes = [0; ROOM];
         let mut end = 0;
-        for (byte, n) in all.iter().take(MOST) {
+        for (byte, n) in all.iter().take(ROOM / 10) {
             bytes[end] = *byte;
             end = put(&mut bytes, end + 1, *n);
         }

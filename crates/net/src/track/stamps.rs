@@ -172,9 +172,11 @@ impl Stamps {
         let passed = at - begun;
         if self.tick_ns == 0 {
             self.tick_ns = tick_of(passed, self.ticks);
-            (self.least_ns, self.least_at) = (self.came_ns(passed), at);
-            self.set_at = at;
-            return;
+            if self.tick_ns == 0 {
+                return;
+            }
+            // The first came when it came, which is what the others are held against.
+            (self.least_ns, self.least_at, self.set_at) = (0, begun, begun);
         }
         let came = self.came_ns(passed);
         let since = (at - self.least_at).max(0);
