@@ -136,7 +136,7 @@ impl Packer<'_> {
         byte: u8,
         all: &[u64; N],
     ) {
-        const { assert!(1 + 9 * N <= ROOM) };
+        const { assert!(ROOM > 9 * N) };
         let mut bytes = [byte; ROOM];
         let mut end = 1;
         for n in all {
