@@ -194,6 +194,18 @@ impl AllAttributes {
         soonest
     }
 
+    /// Between which hosts there are calls.
+    pub(crate) fn pairs(&self) -> Vec<Hosts> {
+        let hosts = self
+            .lanes
+            .iter()
+            .map(|l| (l.client.address, l.server.address));
+        let mut pairs: Vec<Hosts> = hosts.collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    }
+
     /// Between which hosts most calls are.
     pub(crate) fn busiest(&self) -> Option<Hosts> {
         let mut calls: ByHosts<u64> = HashMap::default();

@@ -5,6 +5,9 @@
 //! unloaded, how fast a line is, which trips could have been spared, what the connection's account says of
 //! the time in which a message passed.
 
+#[cfg(test)]
+mod tests;
+
 use crate::attributes::AllAttributes;
 use crate::capture_facts::{CaptureFacts, Varies};
 use crate::facts::server_cap;
@@ -491,7 +494,10 @@ impl OneWhole<'_> {
                 (self.coincidence).judged(call.work, call.locked_ns, call.lock_ns);
             let call = &*call;
             [facts.to_server, facts.to_client] = self.halves_of(call);
-            facts.varies_ns = self.varies.most_ns(call.wait_ns);
+            facts.varies_ns = match call.may_queue && !facts.to_server.is_here() {
+                true => call.wait_ns.max(0),
+                false => self.varies.most_ns(call.wait_ns),
+            };
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);
             facts.spared = spared.of(call.connection, call.work);

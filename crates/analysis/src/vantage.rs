@@ -2,12 +2,15 @@
 //!
 //! One capture: at the client the SYN/ACK takes a round trip and the ACK none; at the server it is
 //! the other way round. Without a handshake, acknowledgements tell the same: those of the near host
-//! come at once. Two captures: the one in which the same calls take longer is nearer to the client,
+//! come at once. Where neither tells, checksums may: a host that leaves them to its card sends packets whose
+//! checksums are not finished where they are captured on it. Two captures: the one in which the same calls take longer is nearer to the client,
 //! as every nanosecond of the network lies between the two.
 
 use crate::capture_facts::TcpFacts;
+use crate::health::SenderChecksums;
 use crate::results::Vantage;
 use crate::text::{Text, Value, text};
+use crate::ways::Hosts;
 use serde::{Deserialize, Serialize};
 
 /// A conclusion, what it rests on, and how sure it is (0 to 1).
@@ -39,6 +42,8 @@ pub enum VantageFrom {
         server_ns: i64,
         client_ns: i64,
     },
+    /// Packets of the hosts there were captured before their cards finished the checksums.
+    Checksums,
 }
 
 impl VantageFrom {
@@ -49,6 +54,9 @@ impl VantageFrom {
             VantageFrom::Nothing => return "no handshake and no acknowledgements to go by".into(),
             VantageFrom::BothEnds => return "captured at both ends".into(),
             VantageFrom::OneHost => return "client and server are one host".into(),
+            VantageFrom::Checksums => {
+                return "checksums that the cards of the hosts here had not finished".into();
+            }
             VantageFrom::Handshake {
                 server_ns,
                 client_ns,
@@ -135,6 +143,31 @@ pub(crate) fn by_turnarounds(server: Option<i64>, client: Option<i64>) -> Option
     })
 }
 
+/// The same from checksums: of all calls the clients' packets were captured before their cards and the servers' behind, or the
+/// other way round.
+pub(crate) fn by_checksums(sums: &SenderChecksums, calls: &[Hosts]) -> Option<Conclusion> {
+    let (mut at_clients, mut at_servers) = (0, 0);
+    for &(client, server) in calls {
+        let there = [client, server].map(|host| sums.is_captured_there(host));
+        at_clients += u32::from(there == [Some(true), Some(false)]);
+        at_servers += u32::from(there == [Some(false), Some(true)]);
+        // Hosts on one machine.
+        if there == [Some(true); 2] {
+            return None;
+        }
+    }
+    let vantage = match (at_clients, at_servers) {
+        (1.., 0) => Vantage::Client,
+        (0, 1..) => Vantage::Server,
+        _ => return None,
+    };
+    Some(Conclusion {
+        vantage,
+        from: VantageFrom::Checksums,
+        confidence: 0.9,
+    })
+}
+
 /// The same where acknowledgements told it: an answer acknowledges too, and no host is further than its soonest comes from.
 pub(crate) fn with_turnarounds(
     concluded: Conclusion,
@@ -181,5 +214,56 @@ fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {
         vantage,
         from,
         confidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{ChecksumOf, Checksums, Mark, SHOWN_CHECKSUMS};
+    use std::net::IpAddr;
+
+    fn host(n: u8) -> IpAddr {
+        [10, 0, 0, n].into()
+    }
+
+    /// Of hosts, how many of their packets had right checksums and how many had unfinished ones; of calls from 1 to 2.
+    fn told(hosts: &[(u8, u64, u64)]) -> Option<Vantage> {
+        let mut sums = SenderChecksums::default();
+        for &(n, right, unfinished) in hosts {
+            let of = Checksums {
+                of: ChecksumOf::Udp,
+                source: host(n),
+                right,
+                unfinished,
+                joined: 0,
+                wrong: 0,
+                shown: [None; SHOWN_CHECKSUMS],
+            };
+            sums.add(&of, Mark::default());
+        }
+        by_checksums(&sums, &[(host(1), host(2))]).map(|c| c.vantage)
+    }
+
+    #[test]
+    fn whose_packets_a_card_had_yet_to_finish_was_captured_there() {
+        assert_eq!(told(&[(1, 4, 400), (2, 300, 0)]), Some(Vantage::Client));
+        assert_eq!(told(&[(1, 300, 0), (2, 0, 8)]), Some(Vantage::Server));
+    }
+
+    #[test]
+    fn where_both_were_or_neither_was_they_do_not_say() {
+        assert_eq!(told(&[(1, 4, 400), (2, 0, 400)]), None, "on one machine");
+        assert_eq!(
+            told(&[(1, 400, 0), (2, 400, 0)]),
+            None,
+            "between them, or no card does it"
+        );
+        assert_eq!(told(&[(1, 0, 1), (2, 400, 0)]), None, "too few");
+        assert_eq!(
+            told(&[(1, 0, 400)]),
+            None,
+            "of one of them nothing is known"
+        );
     }
 }

@@ -112,8 +112,10 @@ pub struct One {
     /// Of that, what was one beyond chance.
     pub lock_ns: i64,
     pub lost: Lost,
-    /// Whether it was sent in datagrams.
+    /// Whether it was sent in datagrams; and whether its request may have waited in its sender's own line behind others, which
+    /// nothing acknowledges.
     pub is_datagram: bool,
+    pub may_queue: bool,
     /// Whether its request had been sent before the capture began: it waited since then at least, and `at_ns` is when that was.
     pub began_before: bool,
     /// How long recoveries overlapped its wait, and those of responses its response's passing; and how long the

@@ -32,7 +32,10 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
-            self.lost.number() * 4 + u64::from(self.began_before) * 2 + u64::from(self.is_datagram),
+            self.lost.number() * 8
+                + u64::from(self.may_queue) * 4
+                + u64::from(self.began_before) * 2
+                + u64::from(self.is_datagram),
         ];
         let is_rare = rare.iter().fold(0, |bits, n| bits | n) != 0;
         p.numbers(&[
@@ -131,7 +134,8 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
-        self.lost = Lost::of(lost / 4);
+        self.lost = Lost::of(lost / 8);
+        self.may_queue = lost / 4 % 2 == 1;
         self.began_before = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;
     }

@@ -6,16 +6,16 @@ use crate::stats::Distribution;
 use ledger::{Lost, One};
 use model::{ConnectionId, Direction, Episode, Time};
 
-/// How late segments came, remembered for as long as a call may begin or end with them.
+/// How late segments came, remembered for as long as a call may begin or end with them: of each direction in the order in
+/// which they came.
 #[derive(Default)]
 pub struct Delays {
-    lists: Lists<Delay>,
+    lists: [Lists<Delay>; 2],
     is_any: bool,
 }
 
 struct Delay {
     at: Time,
-    direction: Direction,
     ns: i64,
 }
 
@@ -23,15 +23,15 @@ impl Delays {
     pub(super) fn add(&mut self, e: &Episode) {
         let delay = Delay {
             at: e.last.time,
-            direction: e.direction,
             ns: e.last.time - e.first.time,
         };
-        self.lists.push(e.connection, delay);
+        self.lists[e.direction.index()].push(e.connection, delay);
         self.is_any = true;
     }
 
     pub(crate) fn forget_before(&mut self, time: Time) {
-        self.lists.forget(|delay| delay.at >= time);
+        let lists = self.lists.iter_mut();
+        lists.for_each(|list| list.forget(|delay| delay.at >= time));
     }
 
     /// Whether none was ever told.
@@ -46,10 +46,12 @@ impl Delays {
         if !self.is_any {
             return 0;
         }
-        let late = self.lists.all(connection).rev();
-        let mut near = late.take_while(|delay| delay.at >= at);
-        near.find(|delay| delay.at == at && delay.direction == direction)
-            .map_or(0, |delay| delay.ns)
+        let Some(late) = self.lists[direction.index()].list(connection) else {
+            return 0;
+        };
+        let next = late.partition_point(|delay| delay.at < at);
+        let found = late.get(next).filter(|delay| delay.at == at);
+        found.map_or(0, |delay| delay.ns)
     }
 }
 

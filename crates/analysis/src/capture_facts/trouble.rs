@@ -90,10 +90,9 @@ impl<T> Lists<T> {
         self.lists.entry(connection).or_default()
     }
 
-    /// What is remembered of a connection.
-    pub(super) fn all(&self, connection: ConnectionId) -> vec_deque::Iter<'_, T> {
-        let list = self.lists.get(&connection);
-        list.map_or_else(vec_deque::Iter::default, VecDeque::iter)
+    /// What is remembered of a connection, if there is anything.
+    pub(super) fn list(&self, connection: ConnectionId) -> Option<&VecDeque<T>> {
+        self.lists.get(&connection)
     }
 
     pub(super) fn push(&mut self, connection: ConnectionId, one: T) {

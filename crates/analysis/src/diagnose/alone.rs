@@ -16,6 +16,9 @@ use model::{Call, Direction, EpisodeKind, Mark, Time};
 /// As for matched calls: longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
 
+/// What fits into a frame passes any line in next to no time.
+const FRAME_BYTES: u64 = 1_500;
+
 /// What is only needed of a single capture.
 #[derive(Default)]
 pub(super) struct OneSided {
@@ -56,6 +59,8 @@ pub(super) struct Brief {
     pub work: u64,
     pub attributes: u32,
     pub is_datagram: bool,
+    /// Whether its request may wait for others in its sender's own line.
+    pub may_queue: bool,
     /// Whether it was sent again, as a message.
     pub asked_again: bool,
     /// Of one whose response is hidden, how much longer it may have waited than until `response`.
@@ -95,6 +100,9 @@ impl OneSided {
                 work: work_of(call),
                 attributes,
                 is_datagram: call.request_sequence == 0,
+                may_queue: call.request_sequence == 0
+                    && call.outstanding > 1
+                    && call.request_bytes > FRAME_BYTES,
                 asked_again: call.retransmits > 0,
                 hidden_ns: call.hidden.map(|h| h.longer_ns()),
                 is_unanswered: call.is_unanswered(),
@@ -192,6 +200,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         response_held_ns: b.response_held_ns,
         inner_ns: b.inner_ns,
         is_datagram: b.is_datagram,
+        may_queue: b.may_queue,
         began_before: b.began_before,
         ..One::default()
     };

@@ -49,6 +49,7 @@ impl Begun {
             work: work_of(call),
             attributes,
             is_datagram: false,
+            may_queue: false,
             asked_again: false,
             hidden_ns: None,
             is_unanswered: false,

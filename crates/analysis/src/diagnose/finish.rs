@@ -69,7 +69,10 @@ impl Diagnoser {
                 let streams = gathered.of_two(seen.main());
                 (seen, streams)
             }
-            false => (self.see_one(&mut results), gathered.of_one(results[0].side)),
+            false => {
+                let seen = self.see_one(&mut results, &gathered.health[0].checksums);
+                (seen, gathered.of_one(results[0].side))
+            }
         };
         pressure::tell_drops(&self.options.hosts, &gathered.ends, &mut results);
         let main = seen.main();

@@ -5,6 +5,7 @@ use super::Diagnoser;
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
+use crate::health::SenderChecksums;
 use crate::path::{Acknowledged, Crossed, PathEstimate, some_way};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
@@ -212,7 +213,11 @@ impl Diagnoser {
         Some(sql::of_two(client, &server, Vec::new()))
     }
 
-    pub(super) fn see_one(&mut self, results: &mut [CaptureResult]) -> Seen {
+    pub(super) fn see_one(
+        &mut self,
+        results: &mut [CaptureResult],
+        checksums: &SenderChecksums,
+    ) -> Seen {
         self.alone.finish(&self.captures[0], &mut self.begun[0]);
         self.begin_with(0);
         let own = &self.captures[0];
@@ -225,7 +230,8 @@ impl Diagnoser {
         let mut concluded = vantage::with_turnarounds(concluded, answer_ns, pause_ns);
         if concluded.vantage == Vantage::Unknown {
             let answers = vantage::by_turnarounds(answer_ns, pause_ns);
-            concluded = answers.unwrap_or(concluded);
+            let sums = || vantage::by_checksums(checksums, &self.attributes[0].pairs());
+            concluded = answers.or_else(sums).unwrap_or(concluded);
         }
         let stated = self.options.stated[0];
         let side = stated.unwrap_or(concluded.vantage);

@@ -17,6 +17,11 @@ const RIGHT_FOR_WRONG: u64 = 10;
 /// Of a hundred packets of a sender so many unfinished ones say that its card finishes them.
 const UNFINISHED_PER_CENT: u64 = 1;
 
+/// Fewer packets of a sender than these do not say where they were captured: with right checksums, and with such as a card
+/// is to finish, which chance makes once in 32,768.
+const FEW_RIGHT: u64 = 8;
+const FEW_UNFINISHED: u64 = 2;
+
 /// What a sender's checksums mean.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Meaning {
@@ -115,7 +120,7 @@ impl SenderChecksums {
             .collect();
     }
 
-    pub(super) fn add(&mut self, sums: &Checksums, at: Mark) {
+    pub(crate) fn add(&mut self, sums: &Checksums, at: Mark) {
         let key = (sums.of, sums.source);
         if self.senders.len() >= limits::CHECKSUM_SENDERS && !self.senders.contains_key(&key) {
             self.left_out.add(at);
@@ -150,6 +155,22 @@ impl SenderChecksums {
             };
             (*of, *ip, v)
         })
+    }
+
+    /// Whether a host's packets were captured before its card, so on it, or behind it; `None` where they do not say.
+    #[must_use]
+    pub fn is_captured_there(&self, host: IpAddr) -> Option<bool> {
+        let of = [ChecksumOf::Tcp, ChecksumOf::Udp].map(|of| self.senders.get(&(of, host)));
+        let sums = of.into_iter().flatten();
+        let (right, unfinished) = sums.fold((0, 0), |(right, unfinished), v| {
+            (right + v.right, unfinished + v.unfinished)
+        });
+        match (right, unfinished) {
+            (FEW_RIGHT.., 0) => Some(false),
+            // What is small some cards leave to the system.
+            (_, FEW_UNFINISHED..) if unfinished >= right => Some(true),
+            _ => None,
+        }
     }
 
     /// All senders together.
