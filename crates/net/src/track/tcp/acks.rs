@@ -170,13 +170,15 @@ fn round_trip(
     flight: u64,
 ) {
     if alone {
-        let one_segment = bytes <= stream.full_sized();
+        let full_sized = stream.full_sized();
+        let one_segment = bytes <= full_sized;
         let is_whole = stream.recovery.since().is_none();
         let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
         stream.sample(ns, flight, at_once);
         let is_unscaled = stream.window.scale.is_none();
-        let may_be_window = is_unscaled && may_be_full(offered, flight, stream.full_sized());
-        if let Some(queue) = stream.queue.as_mut().filter(|_| at_once && !may_be_window) {
+        if let Some(queue) = stream.queue.as_mut().filter(|_| at_once)
+            && !(is_unscaled && may_be_full(offered, flight, full_sized))
+        {
             queue.passed(ns, flight, stream.summary.ack_rtt_min_ns.unwrap_or(ns));
         }
         stream.held.round_trip(ns, one_segment);
