@@ -305,7 +305,7 @@ impl Concurrency {
 
     fn place(&mut self, id: ConnectionId, client: IpAddr, server: Endpoint) -> [usize; 2] {
         self.known(id, client, server).unwrap_or_else(|| {
-            let levels = self.find(client, server);
+            let levels = self.levels_of(client, server);
             self.places[id.0 as usize % PLACES] = Some(Place {
                 client,
                 server,
@@ -316,7 +316,7 @@ impl Concurrency {
     }
 
     /// The same where it is not at hand. The first client host of a server is counted with that until another comes.
-    fn find(&mut self, client: IpAddr, server: Endpoint) -> [usize; 2] {
+    fn levels_of(&mut self, client: IpAddr, server: Endpoint) -> [usize; 2] {
         let scope = Scope::Pair(client, server);
         let is_new = !self.numbers.contains_key(&Scope::Server(server));
         let with_all = self.number(Scope::Server(server));

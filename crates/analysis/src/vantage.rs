@@ -2,9 +2,10 @@
 //!
 //! One capture: at the client the SYN/ACK takes a round trip and the ACK none; at the server it is
 //! the other way round. Without a handshake, acknowledgements tell the same: those of the near host
-//! come at once. Where neither tells, checksums may: a host that leaves them to its card sends packets whose
-//! checksums are not finished where they are captured on it. Two captures: the one in which the same calls take longer is nearer to the client,
-//! as every nanosecond of the network lies between the two.
+//! come at once. Where neither tells, checksums may: a host that leaves them to its card sends packets
+//! whose checksums are not finished where they are captured on it. Two captures: the one in which the
+//! same calls take longer is nearer to the client, as every nanosecond of the network lies between the
+//! two.
 
 use crate::capture_facts::TcpFacts;
 use crate::health::SenderChecksums;
@@ -42,7 +43,7 @@ pub enum VantageFrom {
         server_ns: i64,
         client_ns: i64,
     },
-    /// Packets of the hosts there were captured before their cards finished the checksums.
+    /// Packets of the hosts on that side were captured before their cards finished the checksums.
     Checksums,
 }
 
@@ -143,7 +144,7 @@ pub(crate) fn by_turnarounds(server: Option<i64>, client: Option<i64>) -> Option
     })
 }
 
-/// The same from checksums: of all calls the clients' packets were captured before their cards and the servers' behind, or the
+/// The same from checksums that cards are to finish: of all calls the clients' packets were captured before their cards and the servers' behind, or the
 /// other way round.
 pub(crate) fn by_checksums(sums: &SenderChecksums, calls: &[Hosts]) -> Option<Conclusion> {
     let (mut at_clients, mut at_servers) = (0, 0);

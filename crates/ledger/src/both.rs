@@ -6,8 +6,9 @@
 //! in which a direction was held up says whose it is.
 
 use crate::classes::Classes;
+use crate::half::Half;
 use crate::held::Held;
-use crate::one::{Half, Lost};
+use crate::one::Lost;
 use crate::paced::Paced;
 use crate::spared::{Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};

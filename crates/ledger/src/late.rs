@@ -5,7 +5,8 @@
 //! waited, whatever its server had done before; a request that came late to a capture had been waited for elsewhere.
 //! Delays are told from two steps of its clock on, so that what was true is no more than twice what is told.
 
-use crate::one::{Half, Lost, One};
+use crate::half::Half;
+use crate::one::{Lost, One};
 use crate::{Bounds, Cause, Ledger};
 use model::Direction;
 

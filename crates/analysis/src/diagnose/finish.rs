@@ -9,7 +9,7 @@ use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
 };
-use crate::findings::{self, Rule};
+use crate::findings;
 use crate::health::Health;
 use crate::ledgers::{
     BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, Whole, half_to_server,
@@ -19,13 +19,13 @@ use crate::narrowest::{self, Link};
 use crate::path::ways_to_proxy;
 use crate::places::Known;
 use crate::pressure;
-use crate::results::{Budget, CaptureResult, Diagnosis, Finding, Side, Verdict};
+use crate::results::{Budget, CaptureResult, Diagnosis};
 use crate::rounds::{Chatter, Crossing, Habit};
 use crate::spared::Spared;
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{self, Gathered, Streams};
 use crate::text::{Value, text};
-use crate::verdict::{across_proxy, exchanged, verdict};
+use crate::verdict::{across_proxy, exchanged, explaining, nobodys_delay, verdict};
 use ledger::{Both, Bounds, Certain, Half, Kept, One, Sums};
 use model::{Direction, TimeClass};
 
@@ -35,20 +35,6 @@ struct KeptCalls {
     alone: Kept<One>,
     matched: Kept<Both>,
     others: Vec<Kept<One>>,
-}
-
-/// Without what would explain a side that the verdict does not name: what goes on in a host is none of its business.
-fn explaining(mut findings: Vec<Finding>, verdict: &Verdict) -> Vec<Finding> {
-    let is_named = |side: Side| verdict.side == side || verdict.side == Side::Mixed;
-    findings.retain(|f| !f.rule.explains() || is_named(f.side));
-    findings
-}
-
-/// The same where a proxy is between both captures: what lies between them may be its.
-fn nobodys_delay(mut findings: Vec<Finding>) -> Vec<Finding> {
-    let delays = findings.iter_mut().filter(|f| f.rule == Rule::NetworkDelay);
-    delays.for_each(|f| f.side = Side::Undetermined);
-    findings
 }
 
 impl Diagnoser {
@@ -63,16 +49,13 @@ impl Diagnoser {
         look: Option<&mut Look<'_>>,
     ) -> (Diagnosis, Option<Measured>) {
         let are_two = self.captures.len() == 2;
-        let (mut seen, streams) = match are_two {
-            true => {
-                let seen = self.see_two(&mut results);
-                let streams = gathered.of_two(seen.main());
-                (seen, streams)
-            }
-            false => {
-                let seen = self.see_one(&mut results, &gathered.health[0].checksums);
-                (seen, gathered.of_one(results[0].side))
-            }
+        let mut seen = match are_two {
+            true => self.see_two(&mut results),
+            false => self.see_one(&mut results, gathered),
+        };
+        let streams = match are_two {
+            true => gathered.of_two(seen.main()),
+            false => gathered.of_one(results[0].side),
         };
         pressure::tell_drops(&self.options.hosts, &gathered.ends, &mut results);
         let main = seen.main();

@@ -5,11 +5,11 @@ use super::Diagnoser;
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
-use crate::health::SenderChecksums;
 use crate::path::{Acknowledged, Crossed, PathEstimate, some_way};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
+use crate::streams::Gathered;
 use crate::text::{Text, Value, text};
 use crate::vantage::{self, VantageFrom};
 use crate::ways::ByHosts;
@@ -213,11 +213,7 @@ impl Diagnoser {
         Some(sql::of_two(client, &server, Vec::new()))
     }
 
-    pub(super) fn see_one(
-        &mut self,
-        results: &mut [CaptureResult],
-        checksums: &SenderChecksums,
-    ) -> Seen {
+    pub(super) fn see_one(&mut self, results: &mut [CaptureResult], gathered: &Gathered) -> Seen {
         self.alone.finish(&self.captures[0], &mut self.begun[0]);
         self.begin_with(0);
         let own = &self.captures[0];
@@ -230,6 +226,7 @@ impl Diagnoser {
         let mut concluded = vantage::with_turnarounds(concluded, answer_ns, pause_ns);
         if concluded.vantage == Vantage::Unknown {
             let answers = vantage::by_turnarounds(answer_ns, pause_ns);
+            let checksums = &gathered.health[0].checksums;
             let sums = || vantage::by_checksums(checksums, &self.attributes[0].pairs());
             concluded = answers.or_else(sums).unwrap_or(concluded);
         }

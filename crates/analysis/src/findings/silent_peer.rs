@@ -44,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// A path that is down for less is an outage like others.
-const LONG_NS: i64 = 1_000_000_000;
+pub(super) const LONG_NS: i64 = 1_000_000_000;
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mut silent: Vec<(&ConnectionResult, Direction, Stuck)> = facts.streams.in_vain().collect();

@@ -23,6 +23,7 @@
 //! that find the way by packets that do not arrive (traceroute over TCP) are known
 //! by two routers or more that they hear of, and are left out.
 
+use super::silent_peer::LONG_NS;
 use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
 use crate::health::{Concern, Returned};
@@ -41,9 +42,6 @@ pub(super) const ENTRY: Entry = Entry {
     page: page!("undeliverable.rs"),
     check,
 };
-
-/// A path that is down for less is an outage like others.
-const LONG_NS: i64 = 1_000_000_000;
 
 /// What a reason is, in words.
 fn reason_text(reason: IcmpReason) -> &'static str {

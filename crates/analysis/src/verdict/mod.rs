@@ -11,7 +11,7 @@ use crate::facts::{ACCUSED_SHARE, Basis, Facts};
 use crate::findings::{Of, Rule};
 use crate::results::{Finding, Side, Verdict};
 use ledger::{Bounds, Cause, Place, Sum};
-pub use proxied::across_proxy;
+pub use proxied::{across_proxy, nobodys_delay};
 
 /// A second side that has this share of the first's for certain makes the verdict `mixed`.
 const MIXED: f64 = 0.8;
@@ -220,6 +220,14 @@ pub fn verdict(facts: &Facts<'_>, findings: &[Finding]) -> Verdict {
         confidence: (confidence * 100.0).round() / 100.0,
         sentence: said::sentence(facts, findings, &ground),
     }
+}
+
+/// Findings without what would explain a side that the verdict does not name: what goes on in a host is none of its business.
+#[must_use]
+pub fn explaining(mut findings: Vec<Finding>, verdict: &Verdict) -> Vec<Finding> {
+    let is_named = |side: Side| verdict.side == side || verdict.side == Side::Mixed;
+    findings.retain(|f| !f.rule.explains() || is_named(f.side));
+    findings
 }
 
 /// The captures were stated the wrong way round.

@@ -6,7 +6,7 @@ use super::HARDLY;
 use crate::facts::Facts;
 use crate::findings::Rule;
 use crate::path::ways_to_proxy;
-use crate::results::{Side, Verdict};
+use crate::results::{Finding, Side, Verdict};
 use crate::text::{Text, Value, text};
 use ledger::Bounds;
 
@@ -86,6 +86,14 @@ fn of_between(verdict: Verdict, between: &Between, all_ns: i64) -> Verdict {
         confidence: verdict.confidence.min(HARDLY),
         sentence,
     }
+}
+
+/// Findings where a proxy is between both captures: what lies between them may be its.
+#[must_use]
+pub fn nobodys_delay(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let delays = findings.iter_mut().filter(|f| f.rule == Rule::NetworkDelay);
+    delays.for_each(|f| f.side = Side::Undetermined);
+    findings
 }
 
 #[cfg(test)]

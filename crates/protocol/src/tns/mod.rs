@@ -18,6 +18,7 @@
 
 mod calls;
 mod connect;
+mod control;
 mod cursors;
 mod framing;
 mod packet;

@@ -7,13 +7,13 @@
 //!   where it ends.
 //! - Behind a hole in what the client sends, the server's answer may be to a request nobody saw: it is
 //!   left out, and calls begin anew with the client's next packet.
+//! - Behind a hole in a response nothing of it is read, but it lasts as long as the server goes on, until the client speaks.
 //! - Where the snap length hides headers, bytes still belong to the turn they fall into, so that
 //!   times are right; what was said is then unknown.
 
 use super::calls::Calls;
-use super::connect::{Accept, Connect};
 use super::framing::{Lane, Packet};
-use super::packet::{self, Form, Header, data, kind};
+use super::packet::{self, Form, data, kind};
 use super::services;
 use super::ttc;
 use super::turn::{Bytes, Stage, Turn};
@@ -24,11 +24,6 @@ use crate::sql::{Exchange, Opaque, unasked};
 use model::sqlnet::{PacketKind, SqlNetPacket, SqlNetSession};
 use model::{Close, Direction, Hidden, Protocol, Reason, Time, Where, limits, sql::op};
 use std::collections::VecDeque;
-
-/// What a marker says.
-mod marker {
-    pub(in crate::tns) const RESET: u8 = 2;
-}
 
 /// A response is over when it has been silent for this long at the end of the capture.
 const SILENCE_NS: i64 = 1_000_000_000;
@@ -126,7 +121,7 @@ impl Session {
     }
 
     /// Opens a turn with a packet of the client's.
-    fn open(&mut self, cx: &mut Context<'_>, span: &Span, stage: Stage) {
+    pub(super) fn open(&mut self, cx: &mut Context<'_>, span: &Span, stage: Stage) {
         self.tell_before(cx);
         if self.turns.len() >= limits::TNS_PIPELINED
             && let Some(oldest) = self.turns.pop_front()
@@ -237,7 +232,7 @@ impl Session {
         let is_client = self.is_client(d);
         let is_alone = self.turns.len() == 1;
         for turn in &mut self.turns {
-            turn.is_torn(reason, is_alone && !is_client);
+            turn.tear(reason, is_alone && !is_client);
         }
         if is_client {
             self.aligned = false;
@@ -387,77 +382,6 @@ impl Session {
             if let Some(turn) = self.turns.pop_front() {
                 self.conclude(cx, turn);
             }
-        }
-    }
-
-    /// A packet that is no DATA has passed.
-    fn control(
-        &mut self,
-        cx: &mut Context<'_>,
-        d: Direction,
-        header: &Header,
-        bytes: &[u8],
-        span: &Span,
-    ) {
-        let client = self.is_client(d);
-        match header.kind {
-            kind::CONNECT if client => {
-                self.conclude_all(cx, None);
-                self.form = None;
-                self.trailer = 0;
-                self.open(cx, span, Stage::Connect);
-                let Some(connect) = Connect::parse(bytes) else {
-                    return;
-                };
-                self.calls.connect(&connect);
-                if let (Some(text), Some(turn)) = (connect.text(bytes), self.turns.back_mut()) {
-                    turn.ask(text, false);
-                }
-            }
-            kind::MARKER if client => {
-                let reset = bytes.get(10) == Some(&marker::RESET);
-                if reset && let Some(turn) = self.turns.back_mut() {
-                    turn.exchange.confirm(span);
-                }
-            }
-            kind::MARKER | kind::DATA_DESCRIPTOR if !client => {
-                if let Some(turn) = self.turns.front_mut() {
-                    turn.answer(span);
-                    turn.tail_seen &= header.kind == kind::MARKER;
-                }
-            }
-            kind::ACCEPT if !client => {
-                if let Some(accept) = Accept::parse(bytes) {
-                    self.form = Some(match accept.version >= packet::LONG_FROM {
-                        true => Form::Long,
-                        false => Form::Short,
-                    });
-                    self.calls.accept(&accept);
-                }
-                self.aligned = true;
-                if let Some(turn) = self.turns.front_mut() {
-                    turn.answer(span);
-                }
-            }
-            kind::RESEND if !client => {
-                self.tls_next = header.flags & packet::REDO_TLS != 0;
-                if let Some(turn) = self.turns.front_mut() {
-                    turn.answer(span);
-                }
-            }
-            kind::REFUSE | kind::ABORT | kind::REDIRECT if !client => {
-                if let Some(turn) = self.turns.front_mut() {
-                    turn.answer(span);
-                    turn.redirected = header.kind == kind::REDIRECT;
-                    let text = match turn.redirected {
-                        true => super::connect::address(bytes),
-                        false => super::connect::reason(bytes),
-                    };
-                    turn.refused = (!turn.redirected).then_some(0);
-                    turn.hear(text, None, true, false);
-                }
-            }
-            _ => {}
         }
     }
 

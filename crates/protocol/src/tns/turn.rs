@@ -98,7 +98,7 @@ impl Turn {
     }
 
     /// The capture lacks bytes, and it is not known which; `of_its_response`, if it had begun.
-    pub(super) fn is_torn(&mut self, reason: Reason, of_its_response: bool) {
+    pub(super) fn tear(&mut self, reason: Reason, of_its_response: bool) {
         self.torn = match (self.torn, of_its_response) {
             (None, true) if self.broken.is_none() => self.exchange.response,
             (Some(before), false) => {
