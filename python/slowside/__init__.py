@@ -17,7 +17,6 @@ without a sign of it, as sessions and prepared statements live across files.
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from typing import Any, Mapping, Optional, Sequence, Union
@@ -128,6 +127,11 @@ def _rows_of(command: str, captures: Sequence[Paths], **options: Any) -> Rows:
     _tell(code, said)
     assert rows is not None, "there are none only where it could not be done"
     return rows
+
+
+def _diagnosis_of(captures: Sequence[Paths], **options: Any) -> str:
+    """As the command writes it."""
+    return _run_line(_line("diagnose", captures, "json", options)).decode()
 
 
 def calls(
@@ -283,8 +287,7 @@ def diagnose(
         client=client, server=server, from_=from_, to=to, where=where, as_one=as_one,
         anonymise=anonymise, threads=threads or None, memory=memory,
     )  # fmt: skip
-    out = _run_line(_line("diagnose", captures, "json", options))
-    return Diagnosis(json.loads(out))
+    return Diagnosis.read(_diagnosis_of(captures, **options))
 
 
 def report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import Any, Mapping, Optional
 
@@ -22,6 +23,19 @@ class Diagnosis(Mapping[str, Any]):
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._known = dict(known)
+        self._json: Optional[str] = None
+
+    @classmethod
+    def read(cls, answer: str) -> Diagnosis:
+        """What ``slowside diagnose --format json`` wrote."""
+        read = cls(json.loads(answer))
+        read._json = answer
+        return read
+
+    @property
+    def json(self) -> str:
+        """As ``slowside diagnose --format json`` writes it."""
+        return json.dumps(self._known) if self._json is None else self._json
 
     def __getitem__(self, name: str) -> Any:
         return self._known[name]

@@ -3,22 +3,26 @@
 ::
 
     pieces, a task a file ─► told, a task a share ─► seen, a task a capture point ─► rows, a task a part of them
+                                                └─► an answer, a task a capture point
+
+Where two ends are judged together, what the shards of both told goes to one task.
 
 Before, all files are read for when they begin and end: those that overlap in time, as the ports of a tap do, are one task.
 Each batch of a file is a piece for each share: the packets of its connections, and what those of others say of the time. A
 share's pieces, in the order of files and batches, are followed as a thread follows its connections. What all shares told,
 batch by batch, is put together by one task, which knows the whole capture: it judges calls and numbers them and their
-connections. Rows are written by all. Spark moves pieces and what is made of them, and sorts both; what is in them only slowside
-knows.
+connections. Rows of calls are written by all; a diagnosis, connections, groups of calls and statements by that task, as they
+are few. Spark moves pieces and what is made of them, and sorts both; what is in them only slowside knows.
 """
 
 from __future__ import annotations
 
 import tempfile
 import warnings
+from contextlib import ExitStack
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, Optional, Sequence
 
 import slowside
 
@@ -30,18 +34,21 @@ if TYPE_CHECKING:
 
     Batches = Iterator[pa.RecordBatch]
 
+# The path of a capture point; or those of a client's and its server's, which are judged together.
+Ends = tuple[str, Optional[str]]
+
 # A capture point, the first of its files that are read together, and these.
 Task = tuple[int, int, list[str]]
 
 # Columns of what tasks hand on. Which partition a row goes to is for Spark to say, which hashes `slot`.
 _KINDS = {
-    **dict.fromkeys(("point", "share", "file"), "int"),
+    **dict.fromkeys(("task", "point", "share", "file"), "int"),
     **dict.fromkeys(("slot", "batch", "number", "first", "last"), "long"),
     **dict.fromkeys(("piece", "told", "seen"), "binary"),
 }
 _SPANS, _PIECES, _TOLD, _SEEN = (
     ", ".join(f"{name} {_KINDS[name]}" for name in names.split())
-    for names in ("point file first last", "slot point share file batch piece", "slot point share number told", "slot point seen")
+    for names in ("point file first last", "slot point share file batch piece", "slot task point share number told", "slot point seen")
 )
 
 # Options of those who write rows; all others are of the one who judges.
@@ -53,31 +60,89 @@ _LAST = (1 << 63) - 1
 
 def calls(
     spark: "SparkSession",
-    points: Sequence[str],
+    tasks: Sequence[Ends],
     shares: int,
     options: dict[str, Any],
     plain: Callable[["pa.Table", str], "pa.Table"],
     schema: Any,
 ) -> "DataFrame":
-    """Rows of each of these capture points, of which each is split into so many shares."""
-    for option in ("sort", "top", "client", "server"):
+    """Rows of calls of each of these capture points, of which each is split into so many shares."""
+    for option in ("sort", "top"):
         if options.get(option) is not None:
             raise slowside.SlowsideError(f"{option} is of rows that one task writes: leave it out, and let Spark sort them")
     written = {name: value for name, value in options.items() if name in _WRITTEN}
     judged = {name: value for name, value in options.items() if name not in _WRITTEN}
+    told, slots = _told(spark, tasks, shares, options, accounts=False)
+
+    def seen(batches: "Batches") -> "Batches":
+        for task, captures in _captures(batches):
+            files = captures.pop("captures")
+            judge = _asked(Judge, slowside._line("calls", files, None, {**judged, **captures}))
+            for n, part in enumerate(judge):
+                yield _batch(slot=[slots[n % len(slots)]], point=[task], seen=[part])
+            slowside._tell(*judge.over)
+
+    def rows_of(batches: "Batches") -> "Batches":
+        import pyarrow as pa
+
+        for _, task, part in _rows(batches):
+            with tempfile.NamedTemporaryFile(prefix="slowside") as file:
+                file.write(SEEN + part)
+                file.flush()
+                rows = slowside._rows_of("calls", [file.name], handed_on=True, **written)
+            yield from plain(pa.table(rows), tasks[task][0]).to_batches(max_chunksize=8192)
+
+    return told.mapInArrow(seen, _SEEN).repartition(len(slots), "slot").mapInArrow(rows_of, schema)
+
+
+def at_once(
+    spark: "SparkSession",
+    tasks: Sequence[Ends],
+    shares: int,
+    options: dict[str, Any],
+    answer: Callable[[str, dict[str, Any]], "Batches"],
+    schema: Any,
+    *,
+    accounts: bool,
+) -> "DataFrame":
+    """What ``answer`` makes of a capture point, by its path, and of what its shards told, with options for that: of each of
+    these, one task knows all. With ``accounts`` of all connections, or of those whose calls do not say what they waited for."""
+    told, _ = _told(spark, tasks, shares, options, accounts=accounts)
+
+    def answered(batches: "Batches") -> "Batches":
+        for task, captures in _captures(batches):
+            yield from answer(tasks[task][0], {**captures, **options, "handed_on": True})
+
+    return told.mapInArrow(answered, schema)
+
+
+def captures_of(point: str, server: Optional[str]) -> dict[str, Any]:
+    """What is read of a capture point or two ends, as functions of slowside take it."""
+    return {"captures": [point]} if server is None else {"captures": [], "client": point, "server": server}
+
+
+def _told(
+    spark: "SparkSession", tasks: Sequence[Ends], shares: int, options: dict[str, Any], *, accounts: bool
+) -> tuple["DataFrame", list[int]]:
+    """What shards of each capture point told, in order, a partition a task; and slots of as many partitions as there are
+    shares."""
+    for option in ("client", "server"):
+        if options.get(option) is not None:
+            raise slowside.SlowsideError(f"give two ends as a pair of points, not {option} as an option")
+    points = [(n, point) for n, ends in enumerate(tasks) for point in ends if point is not None]
     shares = max(1, min(shares, SHARES))
     memory = _asked(memory_bytes, options.get("memory"))
     as_one = bool(options.get("as_one"))
-    looked_at = [_asked(capture_files, point, as_one) for point in points]
+    looked_at = [_asked(capture_files, point, as_one) for _, point in points]
     for _, unread in looked_at:
         for what in unread:
-            warnings.warn(what, slowside.SlowsideWarning, stacklevel=3)
+            warnings.warn(what, slowside.SlowsideWarning, stacklevel=5)
     files = [names for names, _ in looked_at]
-    tasks = [(n, file, [path]) for n, of_point in enumerate(files) for file, path in enumerate(of_point)]
-    if len(tasks) > len(points):
-        tasks = _together(tasks, _frame(spark, tasks).mapInArrow(_spans, _SPANS).collect())
+    reading = [(n, file, [path]) for n, of_point in enumerate(files) for file, path in enumerate(of_point)]
+    if len(reading) > len(points):
+        reading = _together(reading, _frame(spark, reading).mapInArrow(_spans, _SPANS).collect())
     slots = _slots(spark, len(points) * shares)
-    ends = _slots(spark, len(points))
+    ends = _slots(spark, len(tasks))
 
     def pieces(batches: "Batches") -> "Batches":
         for point, file, paths in _rows(batches):
@@ -93,55 +158,49 @@ def calls(
 
     def told(batches: "Batches") -> "Batches":
         for (point, share), of_share in groupby(_rows(batches), key=itemgetter(1, 2)):
-            shard = Shard(share, shares, files[point], memory)
+            task = points[point][0]
+            # Of two ends each has half of it.
+            own = memory if tasks[task][1] is None else memory // 2
+            shard = Shard(share, shares, files[point], own, accounts)
             for row in of_share:
-                yield from tell(point, share, shard.take(row[-1]))
-            yield from tell(point, share, shard.finish())
+                yield from tell(task, point, share, shard.take(row[-1]))
+            yield from tell(task, point, share, shard.finish())
 
-    def tell(point: int, share: int, said: list[tuple[int, bytes]]) -> "Batches":
+    def tell(task: int, point: int, share: int, said: list[tuple[int, bytes]]) -> "Batches":
         if said:
             yield _batch(
-                slot=[ends[point]] * len(said),
+                slot=[ends[task]] * len(said),
+                task=[task] * len(said),
                 point=[point] * len(said),
                 share=[share] * len(said),
                 number=[min(number, _LAST) for number, _ in said],
                 told=[told for _, told in said],
             )
 
-    def seen(batches: "Batches") -> "Batches":
-        for point, told_of_point in groupby(_rows(batches), key=itemgetter(1)):
-            with tempfile.NamedTemporaryFile(prefix="slowside") as file:
-                file.write(TOLD)
-                file.writelines(row[-1] for row in told_of_point)
-                file.flush()
-                words = slowside._line("calls", [file.name], None, judged)
-                judge = _asked(Judge, words)
-                for n, part in enumerate(judge):
-                    yield _batch(slot=[slots[n % len(slots)]], point=[point], seen=[part])
-                slowside._tell(*judge.over)
-
-    def rows_of(batches: "Batches") -> "Batches":
-        import pyarrow as pa
-
-        for _, point, part in _rows(batches):
-            with tempfile.NamedTemporaryFile(prefix="slowside") as file:
-                file.write(SEEN + part)
-                file.flush()
-                rows = slowside._rows_of("calls", [file.name], handed_on=True, **written)
-            yield from plain(pa.table(rows), points[point]).to_batches(max_chunksize=8192)
-
-    return (
-        _frame(spark, tasks)
+    frame = (
+        _frame(spark, reading)
         .mapInArrow(pieces, _PIECES)
         .repartition(len(points) * shares, "slot")
         .sortWithinPartitions("point", "share", "file", "batch")
         .mapInArrow(told, _TOLD)
-        .repartition(len(points), "slot")
-        .sortWithinPartitions("point", "number", "share")
-        .mapInArrow(seen, _SEEN)
-        .repartition(len(slots), "slot")
-        .mapInArrow(rows_of, schema)
+        .repartition(len(tasks), "slot")
+        .sortWithinPartitions("task", "point", "number", "share")
     )
+    return frame, slots
+
+
+def _captures(batches: "Batches") -> Iterator[tuple[int, dict[str, Any]]]:
+    """Tasks, each with what is read of it: files of what the shards of its capture points told."""
+    for task, of_task in groupby(_rows(batches), key=itemgetter(1)):
+        with ExitStack() as files:
+            names = []
+            for _, told in groupby(of_task, key=itemgetter(2)):
+                file = files.enter_context(tempfile.NamedTemporaryFile(prefix="slowside"))
+                file.write(TOLD)
+                file.writelines(row[-1] for row in told)
+                file.flush()
+                names.append(file.name)
+            yield task, captures_of(*names, *[None] * (2 - len(names)))
 
 
 def _frame(spark: "SparkSession", tasks: list[Task]) -> "DataFrame":

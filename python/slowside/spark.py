@@ -4,13 +4,14 @@
     >>> ring.calls(spark, "/captures/*/").write.parquet("calls/")
     >>> ring.calls(spark, [("/captures/app1/", "/captures/db1/"), ("/captures/app2/", "/captures/db1/")])
     >>> ring.calls(spark, "/captures/db1/", split=True)
+    >>> [found] = ring.diagnose(spark, ["/captures/db1/"], split=True)
 
 A capture point is one file, or one directory that holds the files of a rotated set: one capture, of which no file stands alone,
 as sessions and prepared statements live across them. With ``split`` many tasks read one. Two points of the same traffic, the
 client's and the server's, are one task, in which calls are matched. Paths must be readable by all executors under the same
 name, and slowside be installed there. Needs PySpark 4, with pyarrow.
 
-Columns are those of :func:`slowside.calls`, behind ``point``, the path, of a pair the client's. As Spark has neither, names
+Columns are those of the function of that name in ``slowside``, behind ``point``, the path, of a pair the client's. As Spark has neither, names
 are strings, and times are the integers of nanoseconds since the epoch that they are in CSV.
 """
 
@@ -30,18 +31,17 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["calls"]
+__all__ = ["calls", "conns", "diagnose", "ops", "sql"]
 
 # The path of a capture point, or those of a client's and its server's.
 Point = Union[slowside.Path, "tuple[slowside.Path, slowside.Path]"]
+Points = Union[str, Sequence[Point]]
 
 # Rows that are handed to Spark at once.
 _BATCH_ROWS = 8192
 
 
-def calls(
-    spark: "SparkSession", points: Union[str, Sequence[Point]], *, split: Union[bool, int] = False, **options: Any
-) -> "DataFrame":
+def calls(spark: "SparkSession", points: Points, *, split: Union[bool, int] = False, **options: Any) -> "DataFrame":
     """A row per call of each capture point, or pair of points.
 
     :param points: a pattern of files or directories, each of them a capture point of its own, as this driver sees them; or a
@@ -50,27 +50,111 @@ def calls(
         (``True``: as many as Spark runs tasks at a time). Rows are the same. For rings that one core cannot read in time.
     :param options: those of :func:`slowside.calls`, such as ``where`` and ``columns``.
     """
-    from pyspark.sql.pandas.types import from_arrow_schema
-
     tasks = _tasks(points)
-    schema = from_arrow_schema(_plain(_table_of_nothing(options), "").schema)
+    schema = _schema("calls", options)
     if split:
-        if any(server is not None for _, server in tasks):
-            raise slowside.SlowsideError(
-                "calls of two ends are matched by one task: leave out split, or give each end as a capture point of its own"
-            )
-        shares = spark.sparkContext.defaultParallelism if split is True else split
-        return _split.calls(spark, [point for point, _ in tasks], shares, options, _plain, schema)
-    # A task for each; there are few, and what is in one may take hours.
-    rows = spark.sparkContext.parallelize(tasks, len(tasks))
-    frame = spark.createDataFrame(rows, "point string, server string")
+        return _split.calls(spark, tasks, _shares(spark, split), options, _plain, schema)
+    return _rows(spark, tasks, "calls", schema, options)
+
+
+def conns(spark: "SparkSession", points: Points, *, split: Union[bool, int] = False, **options: Any) -> "DataFrame":
+    """Two rows per TCP connection of each capture point, or pair of points, one for each direction.
+
+    ``number`` is ``connection`` of :func:`calls` for the same points and times. Options are those of :func:`slowside.conns`.
+    """
+    return _at_once(spark, points, split, "conns", options)
+
+
+def ops(spark: "SparkSession", points: Points, *, split: Union[bool, int] = False, **options: Any) -> "DataFrame":
+    """A row per group of calls of each capture point. Options are those of :func:`slowside.ops`, such as ``by``."""
+    return _at_once(spark, points, split, "ops", options)
+
+
+def sql(spark: "SparkSession", points: Points, *, split: Union[bool, int] = False, **options: Any) -> "DataFrame":
+    """A row per statement of each capture point, or pair of points. Options are those of :func:`slowside.sql`."""
+    return _at_once(spark, points, split, "sql", options)
+
+
+def diagnose(
+    spark: "SparkSession", points: Points, *, split: Union[bool, int] = False, **options: Any
+) -> list[slowside.Diagnosis]:
+    """Which side is slow at each capture point, or pair of points, in their order: what one process says of it, to the byte.
+
+    Options are those of :func:`slowside.diagnose`.
+    """
+    tasks = _tasks(points)
+    schema = "point string, answer string"
+
+    def answer(point: str, options: dict[str, Any]) -> "Iterator[pa.RecordBatch]":
+        yield _answer(point, slowside._diagnosis_of(**options))
 
     def read(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        for batch in batches:
-            for point, server in zip(batch["point"].to_pylist(), batch["server"].to_pylist()):
-                yield from _calls_of(point, server, options).to_batches(max_chunksize=_BATCH_ROWS)
+        for point, ends in _given(batches):
+            yield _answer(point, slowside._diagnosis_of(**ends, **options))
 
-    return frame.mapInArrow(read, schema)
+    if split:
+        frame = _split.at_once(spark, tasks, _shares(spark, split), options, answer, schema, accounts=False)
+    else:
+        frame = _frame(spark, tasks).mapInArrow(read, schema)
+    found = dict(tuple(row) for row in frame.collect())
+    return [slowside.Diagnosis.read(found[point]) for point, _ in tasks]
+
+
+def _at_once(
+    spark: "SparkSession", points: Points, split: Union[bool, int], command: str, options: dict[str, Any]
+) -> "DataFrame":
+    """Rows of which one task writes all of a capture point."""
+    tasks = _tasks(points)
+    schema = _schema(command, options)
+    if not split:
+        return _rows(spark, tasks, command, schema, options)
+
+    def answer(point: str, options: dict[str, Any]) -> "Iterator[pa.RecordBatch]":
+        yield from _batches(point, slowside._rows_of(command, **options))
+
+    accounts = command == "conns"
+    return _split.at_once(spark, tasks, _shares(spark, split), options, answer, schema, accounts=accounts)
+
+
+def _rows(
+    spark: "SparkSession", tasks: list[tuple[str, Optional[str]]], command: str, schema: Any, options: dict[str, Any]
+) -> "DataFrame":
+    """Rows of a command, a task a capture point or pair of them."""
+
+    def read(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        for point, ends in _given(batches):
+            yield from _batches(point, slowside._rows_of(command, **ends, **options))
+
+    return _frame(spark, tasks).mapInArrow(read, schema)
+
+
+def _frame(spark: "SparkSession", tasks: list[tuple[str, Optional[str]]]) -> "DataFrame":
+    """A task for each; there are few, and what is in one may take hours."""
+    rows = spark.sparkContext.parallelize(tasks, len(tasks))
+    return spark.createDataFrame(rows, "point string, server string")
+
+
+def _given(batches: "Iterator[pa.RecordBatch]") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Capture points, each with what is read of it."""
+    for batch in batches:
+        for point, server in zip(batch["point"].to_pylist(), batch["server"].to_pylist()):
+            yield point, _split.captures_of(point, server)
+
+
+def _batches(point: str, rows: slowside.Rows) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+
+    yield from _plain(pa.table(rows), point).to_batches(max_chunksize=_BATCH_ROWS)
+
+
+def _answer(point: str, answer: str) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    return pa.record_batch([pa.array([point]), pa.array([answer])], ["point", "answer"])
+
+
+def _shares(spark: "SparkSession", split: Union[bool, int]) -> int:
+    return spark.sparkContext.defaultParallelism if split is True else split
 
 
 def _tasks(points: Union[str, Sequence[Point]]) -> list[tuple[str, Optional[str]]]:
@@ -87,24 +171,16 @@ def _tasks(points: Union[str, Sequence[Point]]) -> list[tuple[str, Optional[str]
     return [(os.fspath(point), None if server is None else os.fspath(server)) for point, server in pairs]
 
 
-def _calls_of(point: str, server: Optional[str], options: dict[str, Any]) -> "pa.Table":
-    import pyarrow as pa
-
-    if server is None:
-        rows = slowside.calls(point, **options)
-    else:
-        rows = slowside.calls(client=point, server=server, **options)
-    return _plain(pa.table(rows), point)
-
-
-def _table_of_nothing(options: dict[str, Any]) -> "pa.Table":
+def _schema(command: str, options: dict[str, Any]) -> Any:
     """Columns and their types, before anything is read: of a capture without packets."""
     import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
 
     with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
         file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262_144, 1))
         file.flush()
-        return pa.table(slowside.calls(file.name, **options))
+        rows = slowside._rows_of(command, [file.name], **options)
+    return from_arrow_schema(_plain(pa.table(rows), "").schema)
 
 
 def _plain(table: "pa.Table", point: str) -> "pa.Table":

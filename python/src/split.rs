@@ -82,8 +82,14 @@ pub(crate) struct Shard(Mutex<Option<split::Shard>>);
 #[pymethods]
 impl Shard {
     #[new]
-    fn new(share: usize, shares: usize, files: Vec<String>, memory_bytes: u64) -> Shard {
-        let shard = split::Shard::new(share, shares, files, memory_bytes);
+    fn new(
+        share: usize,
+        shares: usize,
+        files: Vec<String>,
+        memory_bytes: u64,
+        accounts: bool,
+    ) -> Shard {
+        let shard = split::Shard::new(share, shares, files, memory_bytes, accounts);
         Shard(Mutex::new(Some(shard)))
     }
 

@@ -64,12 +64,12 @@ def rows(table):
     return sorted(repr(row) for row in table.to_pylist())
 
 
-def alone(points, **options):
+def alone(points, command="calls", **options):
     """The rows that one process has of each."""
     import slowside
     from slowside import spark as ring
 
-    tables = [ring._plain(pa.table(slowside.calls(point, **options)), str(point)) for point in points]
+    tables = [ring._plain(pa.table(getattr(slowside, command)(point, **options)), str(point)) for point in points]
     return pa.concat_tables(tables)
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import struct
 
+import pyarrow as pa
 import pytest
 import slowside
 from conftest import CAPTURES, alone, packets_of, rows, write_ring
@@ -50,6 +51,57 @@ def test_options_mean_what_they_mean_elsewhere(session, ring_of_ten, options):
     assert found.schema == expected.schema
     assert found.num_rows == expected.num_rows
     assert rows(found) == rows(expected)
+
+
+@pytest.mark.parametrize("split", [False, True, 7])
+def test_a_diagnosis_is_that_of_one_process_to_the_byte(session, ring_of_ten, split):
+    points = [str(ring_of_ten), str(CAPTURES[2])]
+    found = ring.diagnose(session, points, split=split)
+    for point, of_point in zip(points, found, strict=True):
+        assert of_point.json == slowside.diagnose(point).json
+    assert found[1].side == "server"
+
+
+def test_options_of_a_diagnosis_mean_what_they_mean_elsewhere(session, ring_of_ten):
+    options = {"where": "protocol = nfs3", "from_": "200ms", "anonymise": "a-longer-key"}
+    [found] = ring.diagnose(session, [ring_of_ten], split=3, **options)
+    assert found.json == slowside.diagnose(ring_of_ten, **options).json
+
+
+LISTS = [
+    ("conns", {}),
+    ("conns", {"where": "retransmitted_packets > 0", "anonymise": "a-longer-key"}),
+    ("ops", {}),
+    ("ops", {"by": ["op", "client", "time=1s"], "where": "protocol = nfs3"}),
+    ("sql", {}),
+    ("sql", {"by": ["session"], "from_": "300ms"}),
+]
+
+
+@pytest.mark.parametrize("split", [False, 5])
+@pytest.mark.parametrize(("command", "options"), LISTS)
+def test_lists_are_those_of_one_process(session, ring_of_ten, command, options, split):
+    found = getattr(ring, command)(session, [ring_of_ten], split=split, **options).toArrow()
+    expected = alone([ring_of_ten], command, **options)
+    assert found.schema == expected.schema
+    assert found.num_rows == expected.num_rows
+    assert rows(found) == rows(expected)
+    assert found.num_rows > 0 or options
+
+
+@pytest.mark.parametrize("split", [False, True, 7])
+def test_two_ends_are_judged_together(session, ring_of_ten, split):
+    server = NFS.parent / "server.pcap.zst"
+    pairs = [(str(NFS), str(server)), (str(ring_of_ten), str(server))]
+    both = [{"client": client, "server": server} for client, server in pairs]
+    found = ring.diagnose(session, pairs, split=split)
+    assert [d.json for d in found] == [slowside.diagnose(**ends).json for ends in both]
+    assert found[0].side == "server"
+    for command in ("calls", "conns"):
+        found = getattr(ring, command)(session, pairs, split=split).toArrow()
+        tables = [pa.table(getattr(slowside, command)(**ends)) for ends in both]
+        expected = pa.concat_tables([ring._plain(t, client) for t, (client, _) in zip(tables, pairs)])
+        assert rows(found) == rows(expected)
 
 
 def test_several_rings_are_split_each_by_itself(session, ring_of_ten):
@@ -108,10 +160,8 @@ def test_what_is_damaged_or_empty_is_what_it_is_elsewhere(session, ring_of_ten, 
 
 
 def test_what_cannot_be_split_says_what_to_do(session, ring_of_ten, tmp_path):
-    server = tmp_path / "server.pcap.zst"
-    shutil.copy(NFS.parent / "server.pcap.zst", server)
-    with pytest.raises(slowside.SlowsideError, match="leave out split"):
-        ring.calls(session, [(ring_of_ten, server)], split=True)
+    with pytest.raises(slowside.SlowsideError, match="a pair of points"):
+        ring.diagnose(session, [ring_of_ten], split=True, client=NFS)
     for option in ({"top": 3}, {"sort": "time"}):
         with pytest.raises(slowside.SlowsideError, match="let Spark sort"):
             ring.calls(session, [ring_of_ten], split=True, **option)

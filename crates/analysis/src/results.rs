@@ -146,7 +146,7 @@ pub struct Unmatched {
 }
 
 /// Why a call found no twin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Why {
     OutsideOverlap,
     NotInClientCapture,

@@ -23,7 +23,7 @@ pub(crate) fn read(
     events: &mut dyn FnMut(Event),
 ) -> Result<Followed, Error> {
     let share = run::share(config, 1);
-    let mut stream = Stream::start(run::input(inputs, config)?, share, Wanted::Grouped);
+    let mut stream = Stream::start(run::input(inputs, config, 1)?, share, Wanted::Grouped);
     let mut selection = Selection::new(config);
     let mut records = Answers::default();
     loop {

@@ -248,7 +248,11 @@ fn read<'a>(
         None => Wanted::Accounts,
         Some(series) => Wanted::Series(series.width_ns()),
     };
-    let mut stream = Stream::start(run::open(inputs)?, run::share(config, 1), wanted);
+    let mut stream = Stream::start(
+        run::input(inputs, config, 1)?,
+        run::share(config, 1),
+        wanted,
+    );
     let mut records = Answers::default();
     let mut selection = Selection::new(config);
     loop {

@@ -308,8 +308,10 @@ impl<'a> ReadOptions<'a> {
         chosen: [Option<Rows>; 2],
         events: &mut dyn FnMut(Event),
     ) -> Result<Made, Error> {
-        let inputs = captures.inputs().into_iter();
-        let opened = inputs.map(|files| run::input(files, self.config));
+        let inputs = captures.inputs();
+        let count = inputs.len();
+        let inputs = inputs.into_iter();
+        let opened = inputs.map(|files| run::input(files, self.config, count));
         let opened: Result<Vec<Input>, Error> = opened.collect();
         let list = self.conns.then(|| Gathered::new(captures));
         self.open(opened?, captures.stated(), chosen, list, events)

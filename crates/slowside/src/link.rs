@@ -63,6 +63,11 @@ impl Wanted {
         )
     }
 
+    /// Whether nothing but calls is looked at, and what they need.
+    pub(crate) fn is_of_calls_alone(self) -> bool {
+        matches!(self, Wanted::Calls | Wanted::Named)
+    }
+
     /// Whether connections that the end of the capture closes may come before what else it completes.
     pub(crate) fn takes_parts(self) -> bool {
         matches!(

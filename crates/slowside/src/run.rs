@@ -238,12 +238,12 @@ pub(crate) fn open(inputs: &[PathBuf]) -> Result<Capture, Error> {
     Capture::open(inputs).map_err(|e| Error::Message(e.to_string()))
 }
 
-/// The same, or what others told of a capture in its place, where it is handed on.
-pub(crate) fn input(inputs: &[PathBuf], config: &Config) -> Result<Input, Error> {
+/// The same, or what others told of a capture in its place, where it is handed on: one of so many that are read at a time.
+pub(crate) fn input(inputs: &[PathBuf], config: &Config, captures: usize) -> Result<Input, Error> {
     if !config.handed_on {
         return open(inputs).map(Input::from);
     }
-    let room = share(config, 1).connections_bytes;
+    let room = share(config, captures).connections_bytes;
     match Telling::open(inputs, room)? {
         Some(told) => Ok(Input::Told(Box::new(told))),
         None => open(inputs).map(Input::from),
@@ -295,7 +295,7 @@ pub(crate) fn read_wanted(
     sink: Sink<'_>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
-    let input = input(inputs, config)?;
+    let input = input(inputs, config, 1)?;
     let files = input.files();
     let mut stream = Stream::start(input, share(config, 1), wanted);
     let mut names = FileNames::default();

@@ -118,7 +118,7 @@ fn read(
     stated: Option<Vantage>,
     events: &mut dyn FnMut(Event),
 ) -> Result<Read, Error> {
-    let capture = run::open(inputs)?;
+    let capture = run::input(inputs, config, 1)?;
     let share = run::share(config, 1);
     let mut stream = Stream::start(capture, share, Wanted::Sessions);
     let mut records = Answers::default();

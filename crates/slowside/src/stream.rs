@@ -26,7 +26,7 @@ use crate::split::Telling;
 use crate::sweeps::Sweeps;
 use capture::{Capture, CaptureError};
 use model::{Arp, Batch, ConnectionId, Interval, Notice, Problems, Sight, Time};
-use net::{Counts, Decoder, PARTITIONS, Segment, Tracker};
+use net::{Decoder, PARTITIONS, Segment, Tracker};
 use pool::Pool;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -536,15 +536,7 @@ impl Stream {
                 self.finished = Some(reader.finish(told));
             }
             Mode::Threads(pool) => self.finished = pool.finish(),
-            Mode::Told(told) => {
-                let (summary, problems) = told.finish();
-                self.finished = Some(Finished {
-                    summary,
-                    problems,
-                    counts: Counts::default(),
-                    error: None,
-                });
-            }
+            Mode::Told(told) => self.finished = Some(told.finish()),
             Mode::Done => {}
         }
     }

@@ -65,7 +65,7 @@ pub enum Error {
         skipped: String,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is nothing that --host reads: ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as, netstat -s, ethtool -S, mountstats, nfsiostat, /proc/net/rpc/nfsd, tcpretrans, tcplife, tcpdump's last lines; a line # TIME COMMAND above each sample says what it is"
+        "{file}, line {line}: \"{text}\" is nothing that --host reads: ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as, netstat -s, ethtool -S, mountstats, nfsiostat, /proc/net/rpc/nfsd, tcpretrans, tcplife, tcpconnlat -L, tcpdump's last lines; a line # TIME COMMAND above each sample says what it is"
     )]
     NoHost {
         file: String,

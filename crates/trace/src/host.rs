@@ -4,8 +4,8 @@
 //! A file may hold what several tools wrote, one after another. A line `# TIME COMMAND` (RFC 3339 with a zone, or seconds
 //! since 1970) stands before a sample and says when it was taken by what; tools that print times of their own need none.
 //! Read are (a file each in `host`): `ss -ti`, `/proc/pressure/*`, `vmstat`, `mpstat` and `sar` as text, `iostat -x`,
-//! `sadf -j`, `nstat` and `netstat -s`, `ethtool -S`, `/proc/net/rpc/nfsd` and nfsd's `pool_stats`, `tcpretrans` and
-//! `tcplife`, what `tcpdump` or `dumpcap` said at its end; `/proc/self/mountstats` and `nfsiostat` are read as for `--app`.
+//! `sadf -j`, `nstat` and `netstat -s`, `ethtool -S`, `/proc/net/rpc/nfsd` and nfsd's `pool_stats`, `tcpretrans`,
+//! `tcplife` and `tcpconnlat`, what `tcpdump` or `dumpcap` said at its end; `/proc/self/mountstats` and `nfsiostat` are read as for `--app`.
 //!
 //! - A sample is of an interval. Counters that only grow are subtracted; one that went back began anew, and gives none.
 //! - What is said of the time since the system was started is left out: the first report of `vmstat` and `iostat`.

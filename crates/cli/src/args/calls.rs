@@ -55,10 +55,6 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "FILE")]
     pub(crate) server_app: Vec<PathBuf>,
 
-    /// Read what another process of slowside handed on, which is no capture
-    #[arg(long, hide = true)]
-    pub(crate) handed_on: bool,
-
     /// Only these columns, in this order; docs/columns.tsv lists them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) columns: Vec<String>,

@@ -85,7 +85,7 @@ pub(crate) struct Diagnose {
     /// counts; --host client=FILE and --host server=FILE say it. Give it as often as there are files.
     ///
     /// ss -tinm, /proc/pressure/*, vmstat -t, mpstat, iostat -x -t, sar (text, or sadf -j), nstat -as,
-    /// netstat -s, ethtool -S, /proc/net/rpc/nfsd, tcpretrans, tcplife; of an NFS client mountstats and
+    /// netstat -s, ethtool -S, /proc/net/rpc/nfsd, tcpretrans, tcplife, tcpconnlat -L; of an NFS client mountstats and
     /// nfsiostat; of the capture what tcpdump or dumpcap said when it ended (its drops). A line "# TIME COMMAND" above each sample says when it was taken by what, so that a file
     /// may hold several tools; docs/evidence.md has scripts.
     ///

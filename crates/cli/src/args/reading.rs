@@ -92,6 +92,10 @@ pub(crate) struct Common {
     #[arg(long)]
     pub(crate) as_one: bool,
 
+    /// Read what another process of slowside handed on, which is no capture
+    #[arg(long, hide = true)]
+    pub(crate) handed_on: bool,
+
     #[command(flatten)]
     pub(crate) names: Names,
 
@@ -192,6 +196,9 @@ impl Common {
         captures: &Captures,
     ) -> anyhow::Result<Config> {
         let zone = TimeZone::system();
+        // What is handed on says nothing of the day before it is read.
+        let none = Captures::One(Vec::new());
+        let captures = if self.handed_on { &none } else { captures };
         let moment = |when: Option<When>| when.map(|w| w.of(captures, &zone)).transpose();
         let (from, to) = (moment(from)?, moment(to)?);
         let empty = match (from, to) {
@@ -203,6 +210,7 @@ impl Common {
         Ok(Config {
             threads: self.threads,
             memory_bytes: self.memory.bytes,
+            handed_on: self.handed_on,
             from,
             to,
             ..Config::default()

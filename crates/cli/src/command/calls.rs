@@ -30,7 +30,6 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
     let config = Config {
         between,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
-        handed_on: args.handed_on,
         ..args.reading.config(&captures)?
     };
     let format = format(args)?;
@@ -127,10 +126,9 @@ pub(crate) fn judge(
     args: &Calls,
     sink: &mut dyn FnMut(Part) -> io::Result<()>,
 ) -> anyhow::Result<Done> {
-    let captures = Captures::One(args.inputs.captures.clone());
+    let (captures, _) = inputs::captures(&args.inputs, true)?;
     let config = args.reading.config(&captures)?;
-    let told = args.inputs.captures.first().cloned().unwrap_or_default();
-    let read = slowside::split::judge(told, &config, sink, &mut |_| ())?;
+    let read = slowside::split::judge(&captures, &config, sink, &mut |_| ())?;
     tell(&config, &read, true, args.reading.quiet);
     Ok(Done::with_damage(
         read.iter().any(|c| c.problems.any_damage()),

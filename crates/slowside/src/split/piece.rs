@@ -51,6 +51,7 @@ pub(super) struct Problem {
     example: String,
     file: String,
     frame: Option<u32>,
+    offset: Option<u64>,
 }
 
 impl Problem {
@@ -62,6 +63,7 @@ impl Problem {
             example: p.example.clone(),
             file: p.first.file.clone(),
             frame: p.first.frame,
+            offset: p.first.offset,
         };
         problems.iter().map(one).collect()
     }
@@ -76,6 +78,7 @@ impl Problem {
                 let first = Where {
                     file: p.file.clone(),
                     frame: p.frame,
+                    offset: p.offset,
                     ..Where::default()
                 };
                 (p.example.clone(), first)

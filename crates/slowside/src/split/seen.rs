@@ -11,7 +11,7 @@ use crate::config::{Captures, Config};
 use crate::{Error, Event};
 use analysis::findings::Owners;
 use analysis::ledgers::Judged;
-use analysis::results::CaptureResult;
+use analysis::results::{CaptureResult, Why};
 use analysis::tiers::Beneath;
 use model::{Call, Sql};
 use pack::{pack, unpack};
@@ -32,12 +32,14 @@ const CALLS: usize = 8_192;
 #[derive(Serialize, Deserialize, Default)]
 pub struct Part {
     files: Vec<String>,
+    /// Of calls of the client's capture of two.
+    server_files: Vec<String>,
     owners: Owners,
     sqls: Vec<Arc<Sql>>,
     calls: Vec<One>,
 }
 
-/// A call of one capture as [`CallSeen`] has it.
+/// A call as [`CallSeen`] has it.
 #[derive(Serialize, Deserialize)]
 struct One {
     call: Call,
@@ -45,6 +47,7 @@ struct One {
     sql: u32,
     judged: Option<Judged>,
     connection: Option<u64>,
+    unpaired: Option<Why>,
     beneath: Option<Beneath>,
     path: Option<String>,
     order: u64,
@@ -54,6 +57,7 @@ impl Part {
     fn add(&mut self, seen: &CallSeen<'_>, places: &mut HashMap<*const Sql, u32>) {
         if self.calls.is_empty() {
             self.files = seen.files.to_vec();
+            self.server_files = seen.server_files.to_vec();
             self.owners = seen.owners.clone();
         }
         let mut call = seen.call.clone();
@@ -69,10 +73,18 @@ impl Part {
             sql,
             judged: seen.judged.clone(),
             connection: seen.connection,
+            unpaired: seen.unpaired,
             beneath: seen.beneath,
             path: seen.path.map(str::to_owned),
             order: seen.order,
         });
+    }
+
+    /// Whether it has room for another call, which is of the same capture.
+    fn takes(&self, seen: &CallSeen<'_>) -> bool {
+        let are_of_two = !self.server_files.is_empty();
+        let is_same = are_of_two != seen.server_files.is_empty();
+        self.calls.is_empty() || is_same && self.calls.len() < CALLS
     }
 
     /// As they stand in a file, behind [`SEEN`].
@@ -87,12 +99,13 @@ impl Part {
     }
 }
 
-/// The calls of what shards [told](super::TOLD), thousands at a time, which [`calls`] hands on as they are.
+/// The calls of what shards [told](super::TOLD) of a capture or of both ends, a file each: thousands at a time, which [`calls`]
+/// hands on as they are.
 ///
 /// # Errors
 /// When it cannot be read, or `sink` fails.
 pub fn judge(
-    told: PathBuf,
+    told: &Captures,
     config: &Config,
     sink: &mut dyn FnMut(Part) -> io::Result<()>,
     events: &mut dyn FnMut(Event),
@@ -103,14 +116,14 @@ pub fn judge(
     };
     let (mut part, mut places) = (Part::default(), HashMap::new());
     let mut take = |seen: &CallSeen<'_>| {
-        part.add(seen, &mut places);
-        if part.calls.len() < CALLS {
-            return Ok(());
+        if !part.takes(seen) {
+            places.clear();
+            sink(std::mem::take(&mut part))?;
         }
-        places.clear();
-        sink(std::mem::take(&mut part))
+        part.add(seen, &mut places);
+        Ok(())
     };
-    let known = calls(&Captures::One(vec![told]), config, &mut take, events)?;
+    let known = calls(told, config, &mut take, events)?;
     if !part.calls.is_empty() {
         sink(part)?;
     }
@@ -146,10 +159,10 @@ impl Seen {
                 sink(&CallSeen {
                     call: &one.call,
                     files: &part.files,
-                    server_files: &[],
+                    server_files: &part.server_files,
                     judged: one.judged,
                     connection: one.connection,
-                    unpaired: None,
+                    unpaired: one.unpaired,
                     hops: Vec::new(),
                     beneath: one.beneath,
                     owners: &part.owners,

@@ -36,11 +36,21 @@ pub struct Shard {
 
 impl Shard {
     /// Share `share` of so many of the capture with these files, in order; with what
-    /// [`Config::memory_bytes`](crate::Config) is for all of them.
+    /// [`Config::memory_bytes`](crate::Config) is for all of them. What connections waited for is told where their calls do not
+    /// tell, or `accounts` are asked for.
     #[must_use]
-    pub fn new(share: usize, shares: usize, files: Vec<String>, memory_bytes: u64) -> Shard {
+    pub fn new(
+        share: usize,
+        shares: usize,
+        files: Vec<String>,
+        memory_bytes: u64,
+        accounts: bool,
+    ) -> Shard {
         let room = memory_bytes / 2;
-        let wanted = Wanted::Everything;
+        let wanted = match accounts {
+            true => Wanted::Reported,
+            false => Wanted::Everything,
+        };
         Shard {
             share,
             shares: shares.clamp(1, SHARES),
@@ -130,15 +140,15 @@ impl Shard {
         let head = self.head();
         let told = self.connections.finish(&mut records);
         problems.merge(&told.problems(&names));
-        let told = Told {
-            ends: if self.share == 0 {
-                self.ends
-            } else {
-                Vec::new()
-            },
+        let mut told = Told {
             problems: Problem::all(&problems),
             ..head
         };
+        if self.share == 0 {
+            let counts = self.decoder.counts();
+            (told.not_ip, told.not_tcp_or_udp) = (counts.not_ip, counts.not_tcp_or_udp);
+            told.ends = self.ends;
+        }
         all.push(told.write(&mut records, 0));
         Ok(all)
     }

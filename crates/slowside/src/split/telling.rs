@@ -10,10 +10,12 @@ use super::told::{FIXED, Told, fits};
 use crate::Error;
 use crate::link::{Records, Wanted};
 use crate::merge::Answers;
+use crate::stream::Finished;
 use crate::waiting::Waiting;
 use capture::{CaptureSummary, FileSummary};
 use crossbeam_channel::{Receiver, bounded};
 use model::{Problems, Time};
+use net::Counts;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -33,6 +35,7 @@ pub(crate) struct Telling {
     pub(crate) files: Vec<String>,
     ends: Vec<End>,
     problems: Problems,
+    counts: Counts,
 }
 
 /// What one shard told of a batch.
@@ -79,6 +82,7 @@ impl Telling {
             reading: Reading::Here(source),
             ends: Vec::new(),
             problems: Problems::default(),
+            counts: Counts::default(),
         }))
     }
 
@@ -86,7 +90,7 @@ impl Telling {
     pub(crate) fn wanted(self, wanted: Wanted, threads: usize) -> Telling {
         let reading = match self.reading {
             Reading::Here(source) => {
-                let everything = wanted.is_of_everything();
+                let everything = !wanted.is_of_calls_alone();
                 Source {
                     everything,
                     ..source
@@ -117,20 +121,27 @@ impl Telling {
             into.shards.push(records);
             self.ends.extend(told.ends);
             Problem::add(&told.problems, &mut self.problems);
+            self.counts.not_ip += told.not_ip;
+            self.counts.not_tcp_or_udp += told.not_tcp_or_udp;
             self.next = self.read()?;
         }
         Ok(!into.shards.is_empty())
     }
 
-    /// What is known of the capture once all was read: its files, and what was wrong with it.
-    pub(crate) fn finish(self) -> (CaptureSummary, Problems) {
+    /// What is known of the capture once all was read.
+    pub(crate) fn finish(self) -> Finished {
         let mut problems = self.problems;
         let mut files: Vec<FileSummary> = Vec::new();
         for end in self.ends {
             Problem::add(&end.problems, &mut problems);
             files.extend(end.files);
         }
-        (CaptureSummary::of(files), problems)
+        Finished {
+            summary: CaptureSummary::of(files),
+            problems,
+            counts: self.counts,
+            error: None,
+        }
     }
 }
 

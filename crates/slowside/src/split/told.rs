@@ -37,6 +37,9 @@ pub(super) struct Told {
     /// Behind the last batch.
     pub ends: Vec<End>,
     pub problems: Vec<Problem>,
+    /// Packets of no connection, which one share has.
+    pub not_ip: u64,
+    pub not_tcp_or_udp: u64,
 }
 
 /// What a diagnosis needs beside them.

@@ -2,15 +2,18 @@
 //! reads all of it.
 
 use crate::kit::{EPOCH, MILLISECOND, Plan, SECOND, Script, TempFile, Wire};
+use analysis::group::Key;
+use analysis::results::ConnectionResult;
+use analysis::sql::SqlKey;
 use model::{Call, ConnectionId, Time};
 use proptest::prelude::*;
 use slowside::split::{self, Pieces, Shard};
-use slowside::{Captures, Config, Error, calls};
+use slowside::{Captures, Config, Error, calls, conns, diagnose, ops, sql};
 use std::path::PathBuf;
 use testkit::{Random, TestPacket, datagram, faults, fragments, rpc};
 
 /// Rows as they are, but for numbers that are names within a run.
-fn rows(inputs: &[PathBuf], config: &Config) -> Result<Vec<String>, Error> {
+fn rows(captures: &Captures, config: &Config) -> Result<Vec<String>, Error> {
     let mut rows = Vec::new();
     let mut sink = |seen: &slowside::CallSeen<'_>| {
         let call = Call {
@@ -20,27 +23,53 @@ fn rows(inputs: &[PathBuf], config: &Config) -> Result<Vec<String>, Error> {
         };
         let (judged, owners, path) = (&seen.judged, seen.owners, seen.path);
         rows.push(format!(
-            "{call:?} {judged:?} {:?} {path:?} {owners:?}",
-            seen.connection
+            "{call:?} {judged:?} {:?} {:?} {path:?} {owners:?}",
+            seen.connection, seen.unpaired
         ));
         Ok(())
     };
-    calls(
-        &Captures::One(inputs.to_vec()),
-        config,
-        &mut sink,
-        &mut |_| (),
-    )?;
+    calls(captures, config, &mut sink, &mut |_| ())?;
     Ok(rows)
 }
 
-/// Those of what was handed on.
+/// What is said of all of it at once.
+fn said(captures: &Captures, config: &Config) -> Result<Vec<String>, Error> {
+    let events = &mut |_: slowside::Event| ();
+    let diagnosis = diagnose(captures, None, config, events)?;
+    let conns = conns(captures, config, events)?;
+    let rows = conns.connections.iter().map(|c| {
+        let of_this_run = vec![ConnectionId(0); c.ids.len()];
+        let mut c = ConnectionResult {
+            ids: of_this_run,
+            ..c
+        };
+        // No row has them, and only whoever looks at calls finds out.
+        for d in &mut c.directions {
+            (
+                d.counts.small_released_by_ack,
+                d.counts.small_while_unacknowledged,
+            ) = (0, 0);
+            (d.counts.late_acks_awaited, d.counts.late_acks_ignored) = (0, 0);
+        }
+        format!("{c:?}")
+    });
+    let conns = rows.collect::<Vec<_>>().join("\n") + &format!("{:?}", conns.captures);
+    let sql = sql(captures, config, &[SqlKey::Statement], None, events)?;
+    let mut said = vec![format!("{diagnosis:?}"), conns, format!("{sql:?}")];
+    if let Captures::One(inputs) = captures {
+        let ops = ops(inputs, config, &[Key::Op, Key::Client], events)?;
+        said.push(format!("{ops:?}"));
+    }
+    Ok(said)
+}
+
+/// Rows of what was handed on.
 fn handed_on(file: &TempFile, config: &Config) -> Result<Vec<String>, Error> {
     let config = Config {
         handed_on: true,
         ..config.clone()
     };
-    rows(&file.paths(), &config)
+    rows(&Captures::One(file.paths()), &config)
 }
 
 /// Files that overlap in time, and those that do not each by itself; with the number of the first.
@@ -63,8 +92,18 @@ fn together(names: &[String]) -> Result<Vec<(u16, Vec<PathBuf>)>, Error> {
 
 /// What so many shares of these files tell.
 fn told(files: &[PathBuf], shares: usize, memory_bytes: u64) -> Result<TempFile, Error> {
+    told_with(files, shares, memory_bytes, false)
+}
+
+/// The same, with accounts of all connections or of those whose calls say nothing.
+fn told_with(
+    files: &[PathBuf],
+    shares: usize,
+    memory_bytes: u64,
+    accounts: bool,
+) -> Result<TempFile, Error> {
     let (names, _) = split::files(files, true)?;
-    let shard = |share| Shard::new(share, shares, names.clone(), memory_bytes);
+    let shard = |share| Shard::new(share, shares, names.clone(), memory_bytes, accounts);
     let mut shards: Vec<Shard> = (0..shares).map(shard).collect();
     let mut told = Vec::new();
     for (file, paths) in together(&names)? {
@@ -161,7 +200,47 @@ proptest! {
         let config = Config { threads: 1, ..Config::default() };
         let told = told(&paths(&files), shares, config.memory_bytes).expect("readable files");
         let found = handed_on(&told, &config).expect("rows");
-        prop_assert_eq!(found, rows(&paths(&files), &config).expect("rows"));
+        prop_assert_eq!(found, rows(&Captures::One(paths(&files)), &config).expect("rows"));
+    }
+
+    #[test]
+    fn what_they_tell_is_judged_and_listed_as_by_one_process(
+        seed: u64,
+        lost in 0u32..20,
+        shares in 1usize..9,
+        cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+    ) {
+        let packets = packets(seed, lost);
+        let files = files(&packets, &cuts);
+        let config = Config { threads: 1, ..Config::default() };
+        let told = told_with(&paths(&files), shares, config.memory_bytes, true).expect("readable files");
+        let others = Config { handed_on: true, ..config.clone() };
+        let found = said(&Captures::One(told.paths()), &others).expect("answers");
+        let alone = said(&Captures::One(paths(&files)), &config).expect("answers");
+        prop_assert_eq!(found, alone);
+    }
+
+    #[test]
+    fn so_are_two_ends(seed: u64, lost in 0u32..20, shares in [1usize..9, 1usize..9]) {
+        let mut random = Random::new(seed);
+        let packets = packets(seed, 0);
+        let client = faults::lose(&packets, lost, &mut random);
+        let mut server = faults::clock(&packets, 0, 20);
+        for p in &mut server {
+            p.time += 7 * MILLISECOND;
+        }
+        let ends = [client, server].map(|packets| TempFile::capture(&packets));
+        let [client, server] = ends.each_ref().map(TempFile::paths);
+        let alone = Captures::Sides { client, server };
+        let told: Vec<TempFile> = (ends.iter().zip(shares))
+            .map(|(end, shares)| told_with(&end.paths(), shares, 1 << 30, true).expect("readable files"))
+            .collect();
+        let handed = Captures::Sides { client: told[0].paths(), server: told[1].paths() };
+        let config = Config { threads: 1, ..Config::default() };
+        let others = Config { handed_on: true, ..config.clone() };
+        prop_assert_eq!(said(&handed, &others).expect("answers"), said(&alone, &config).expect("answers"));
+        let rows_of = |captures: &Captures, config: &Config| rows(captures, config).expect("rows");
+        prop_assert_eq!(rows_of(&handed, &others), rows_of(&alone, &config));
     }
 
     #[test]
@@ -179,7 +258,7 @@ proptest! {
         let told = told(&paths(&files), shares, 1 << 30).expect("readable files");
         let config = Config { threads: 1, ..Config::default() };
         let found = handed_on(&told, &config).expect("rows");
-        prop_assert_eq!(found, rows(&paths(&files), &config).expect("rows"));
+        prop_assert_eq!(found, rows(&Captures::One(paths(&files)), &config).expect("rows"));
     }
 
     #[test]
@@ -188,13 +267,13 @@ proptest! {
         place: prop::sample::Index,
         value: u8,
     ) {
-        let _ = Shard::new(0, 2, Vec::new(), 1 << 30).take(&bytes);
+        let _ = Shard::new(0, 2, Vec::new(), 1 << 30, false).take(&bytes);
         let file = TempFile::capture(&packets(1, 0));
         let mut pieces = Pieces::open(&file.paths(), 0, 2).expect("a capture");
         let mut piece = pieces.next().expect("readable").expect("a batch").swap_remove(0);
         let at = place.index(piece.len().min(400));
         piece[at] = value;
-        let _ = Shard::new(0, 2, Vec::new(), 1 << 30).take(&piece);
+        let _ = Shard::new(0, 2, Vec::new(), 1 << 30, false).take(&piece);
         for head in [split::TOLD, split::SEEN] {
             let file = TempFile::new(&[&head[..], &bytes].concat());
             let _ = handed_on(&file, &Config::default());
@@ -226,6 +305,6 @@ fn what_one_process_would_forget_for_want_of_memory_is_refused() {
 #[test]
 fn nothing_is_handed_on_unasked() {
     let told = told(&paths(&files(&packets(1, 0), &[])), 2, 1 << 30).expect("readable files");
-    let refused = rows(&told.paths(), &Config::default()).expect_err("no capture");
+    let refused = rows(&Captures::One(told.paths()), &Config::default()).expect_err("no capture");
     assert!(refused.to_string().contains("capture"), "{refused}");
 }

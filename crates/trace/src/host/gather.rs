@@ -351,7 +351,7 @@ impl Readers {
             Tool::Nstat | Tool::Netstat => &mut self.snmp,
             Tool::Ethtool => &mut self.ethtool,
             Tool::Nfsd => &mut self.nfsd,
-            Tool::Tcpretrans | Tool::Tcplife => &mut self.tcp_events,
+            Tool::Tcpretrans | Tool::Tcplife | Tool::Tcpconnlat => &mut self.tcp_events,
             Tool::Tcpdump => &mut self.tcpdump,
             Tool::Sadf | Tool::Mountstats | Tool::Nfsiostat => return None,
         })

@@ -1,14 +1,16 @@
-//! Rows of BCC's `tcpretrans` (`TIME PID IP LADDR:LPORT T> RADDR:RPORT STATE`, `R` is a retransmit, `L` a tail loss probe)
-//! and `tcplife` (`PID COMM LADDR LPORT RADDR RPORT TX_KB RX_KB MS`), bcc 0.12 to 0.31, into retransmits of connections and
-//! the host's own addresses.
+//! Rows of BCC's `tcpretrans` (`TIME PID IP LADDR:LPORT T> RADDR:RPORT STATE`, `R` is a retransmit, `L` a tail loss probe),
+//! `tcplife` (`PID COMM LADDR LPORT RADDR RPORT TX_KB RX_KB MS`) and `tcpconnlat -L` (`PID COMM IP SADDR LPORT DADDR DPORT
+//! LAT(ms)`), bcc 0.12 to 0.31, into retransmits of connections, the round trip of their handshakes, and the host's own
+//! addresses.
 //!
-//! Their times are of the wall without a date: retransmits are counted by connection, and not placed in time. Written from
-//! the tools' own examples, as no kernel with their probes was at hand.
+//! Their times are of the wall without a date, or since they were started: what they say is of a connection, and not placed
+//! in time. Written from the tools' own examples, as no kernel with their probes was at hand.
 
 use super::TcpSample;
 use super::gather::{Gather, Now, Reader};
 use super::table::Heading;
 use crate::lines::Skips;
+use crate::number::scaled;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
@@ -28,21 +30,54 @@ impl Reader for Read {
             return;
         }
         let heading = Heading::new(text);
-        if heading.has("LADDR") || heading.has("LADDR:LPORT") {
+        if ["LADDR", "LADDR:LPORT", "SADDR"]
+            .iter()
+            .any(|c| heading.has(c))
+        {
             self.heading = heading;
             return;
         }
-        let found = match self.heading.has("LADDR") {
-            true => self.life(text).map(|end| into.address(end)),
-            false => self.retransmit(text, into),
+        let found = if self.heading.has("SADDR") {
+            self.connect(text, into)
+        } else if self.heading.has("LADDR") {
+            self.life(text).map(|end| into.address(end))
+        } else {
+            self.retransmit(text, into)
         };
-        if found.is_none() {
-            into.skip(now.at, "not a row of tcpretrans or tcplife");
+        match found {
+            Some(()) if self.heading.has("SADDR") && !self.heading.has("LPORT") => {
+                into.skip(
+                    now.at,
+                    "without a port it is of no connection; run tcpconnlat -L",
+                );
+            }
+            Some(()) => {}
+            None => into.skip(now.at, "not a row of tcpretrans, tcplife or tcpconnlat"),
         }
     }
 }
 
 impl Read {
+    /// From the SYN that was sent to the SYN/ACK that came, by the client's kernel.
+    fn connect(&self, text: &str, into: &mut Gather) -> Option<()> {
+        let row = self.heading.row(text)?;
+        let host = |name| row.word(name)?.parse::<IpAddr>().ok();
+        let port = |name| row.word(name)?.parse::<u16>().ok();
+        let (local, peer) = (host("SADDR")?.to_canonical(), host("DADDR")?.to_canonical());
+        let peer = SocketAddr::new(peer, port("DPORT")?);
+        let rtt_ns = scaled(row.word("LAT(ms)")?, 6).filter(|ns| *ns >= 0)?;
+        let Some(port) = port("LPORT") else {
+            into.address(SocketAddr::new(local, 0));
+            return Some(());
+        };
+        let sample = TcpSample {
+            rtt_ns: Some(rtt_ns),
+            ..TcpSample::default()
+        };
+        into.connection((SocketAddr::new(local, port), peer), sample);
+        Some(())
+    }
+
     fn life(&self, text: &str) -> Option<SocketAddr> {
         let row = self.heading.row(text)?;
         let address: IpAddr = row.word("LADDR")?.parse().ok()?;

@@ -327,6 +327,27 @@ fn events_of_tcp_name_connections_and_the_host_s_own_addresses() {
 }
 
 #[test]
+fn how_long_the_kernel_waited_for_a_handshake_is_its_connection_s_round_trip() {
+    let text = "TIME(s)  PID    COMM         IP SADDR            LPORT  DADDR            DPORT LAT(ms)\n\
+        0.000    1201   wget         4  10.153.223.157   51002  52.39.122.191    80    5.62\n\
+        0.213    1203   a curl       4  10.153.223.157   51004  52.39.122.191    80    x\n";
+    let host = read_bytes("t", text.as_bytes()).unwrap();
+    let [one] = host.connections.as_slice() else {
+        panic!("{:?}", host.connections);
+    };
+    assert_eq!(one.local.to_string(), "10.153.223.157:51002");
+    assert_eq!(one.peer.to_string(), "52.39.122.191:80");
+    assert_eq!(one.samples[0].rtt_ns, Some(5_620_000));
+    assert_eq!(host.skipped_lines, 1);
+    // Of no connection: the host's address is known, and why no more is.
+    let text = "PID    COMM         IP SADDR            DADDR            DPORT LAT(ms)\n\
+        1201   wget         4  10.153.223.157   52.39.122.191    80    5.62\n";
+    let alone = read_bytes("t", text.as_bytes());
+    let told = format!("{alone:?}");
+    assert!(told.contains("tcpconnlat -L"), "{told}");
+}
+
+#[test]
 fn sums_of_an_nfs_client_are_those_of_app() {
     let mount = |age, n: u32| {
         format!(

@@ -21,6 +21,7 @@ pub enum Tool {
     Nfsd,
     Tcpretrans,
     Tcplife,
+    Tcpconnlat,
     /// `tcpdump`, `dumpcap` and `tshark`, when they end.
     Tcpdump,
 }
@@ -43,6 +44,7 @@ impl Tool {
             Tool::Nfsd => "nfsd",
             Tool::Tcpretrans => "tcpretrans",
             Tool::Tcplife => "tcplife",
+            Tool::Tcpconnlat => "tcpconnlat",
             Tool::Tcpdump => "tcpdump",
         }
     }
@@ -65,6 +67,7 @@ impl Tool {
                 "nfsiostat" => Tool::Nfsiostat,
                 "tcpretrans" => Tool::Tcpretrans,
                 "tcplife" => Tool::Tcplife,
+                "tcpconnlat" => Tool::Tcpconnlat,
                 "tcpdump" | "dumpcap" | "tshark" => Tool::Tcpdump,
                 "cat" | "grep" | "head" | "tail" if named("/proc/pressure") => Tool::Pressure,
                 "cat" | "grep" | "head" | "tail" if named("mountstats") => Tool::Mountstats,
@@ -113,6 +116,8 @@ impl Tool {
                 Tool::Tcpretrans
             } else if has("LADDR") && has("RADDR") && has("TX_KB") {
                 Tool::Tcplife
+            } else if has("SADDR") && has("DADDR") && has("LAT(ms)") {
+                Tool::Tcpconnlat
             } else if tcpdump::is_said(text) {
                 Tool::Tcpdump
             } else if stamp::clock(text).is_some_and(|(_, rest)| super::table::is_heading(rest)) {
