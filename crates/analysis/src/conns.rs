@@ -178,6 +178,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         server: main.server,
         protocol: seen.iter().find_map(|(_, c)| c.protocol),
         pipelined: seen.iter().find_map(|(_, c)| c.pipelined),
+        copies: seen.iter().any(|(_, c)| c.copies),
         sqlnet: seen.iter().find_map(|(_, c)| c.sqlnet),
         first: main.first.time,
         last: main.first.time + lifetime,

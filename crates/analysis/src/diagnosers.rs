@@ -345,8 +345,12 @@ impl Diagnosers {
                     .ops
             }
         };
+        // A replica asks a few questions before it copies a log, which is what its connection is for.
+        let copied_ns = self.gathered.copied_ns();
+        let about_copies = self.calls.took_ns().saturating_mul(MINORITY as i64) < copied_ns;
         // Without any, streams that nobody answers are all there is.
-        let about_turns = calls.saturating_mul(MINORITY) < turns || calls + turns == 0;
+        let about_streams = turns == 0 && (calls == 0 || about_copies);
+        let about_turns = calls.saturating_mul(MINORITY) < turns || about_streams;
         let (judged, listed) = match about_turns {
             true => (&mut self.turns, &mut self.calls),
             false => (&mut self.calls, &mut self.turns),
@@ -374,6 +378,12 @@ impl Diagnosers {
         }
         for of in [&self.calls, &self.turns, &self.lookups] {
             of.unpaired().for_each(&mut *unpaired);
+        }
+        if about_streams && calls > 0 {
+            d.notes.push(text!(
+                "Replicas copy a log, which takes most of the time: that is judged; {calls,} call{calls||s} {calls|is|are} listed and not judged.",
+                calls = calls
+            ));
         }
         if !about_turns && turns > 0 {
             d.notes.push(text!(

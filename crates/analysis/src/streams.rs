@@ -41,6 +41,8 @@ pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient
 pub struct Gathered {
     summaries: [Packed<ConnectionSummary>; 2],
     left_out: u64,
+    /// For how long logs were copied, by capture.
+    copied_ns: [i64; 2],
     /// What clients waited for before they were served, by capture.
     pub startups: [Option<ClientStartup>; 2],
     /// What packets say of the network's health, by capture.
@@ -76,10 +78,23 @@ impl Gathered {
         if c.transport != Transport::Tcp {
             return;
         }
+        if let (true, Some(accounts)) = (c.copies, &c.accounts) {
+            let busy = accounts
+                .iter()
+                .map(|a| busy_ns(&a.time_ns) - a.time_ns[TimeClass::SenderApplication]);
+            let busy = busy.max();
+            let sum = &mut self.copied_ns[capture];
+            *sum = sum.saturating_add(busy.unwrap_or(0));
+        }
         match self.summaries.get_mut(capture) {
             Some(list) if list.len() < limits::ACCOUNTS => list.push(c),
             _ => self.left_out += 1,
         }
+    }
+
+    /// For how long connections on which replicas copy a log were not idle, nanoseconds.
+    pub(crate) fn copied_ns(&self) -> i64 {
+        self.copied_ns.into_iter().max().unwrap_or(0)
     }
 
     /// Of one capture, as far as is known where that was taken.
@@ -159,6 +174,15 @@ impl Streams {
                 waited = Value::Duration(waited)
             ));
         }
+        let copies = || self.connections.iter().filter(|c| c.copies);
+        let waited = copies().map(|c| c.at_stake_ns).fold(0, i64::saturating_add);
+        if calls > 0 && waited >= WORTH_A_LOOK_NS {
+            notes.push(text!(
+                "{count,} connection{count||s} that cop{count|ies|y} a log waited for {waited} meanwhile, which no call tells: slowside conns says what for.",
+                count = copies().count(),
+                waited = Value::Duration(waited)
+            ));
+        }
         if self.left_out > 0 {
             notes.push(text!(
                 "{left_out} TCP connections beyond the first {first} were not looked at for what they waited for.",
@@ -222,6 +246,10 @@ impl Streams {
                 ..Classes::default()
             };
             let mut time = r.account.time_ns;
+            if c.copies {
+                // Of a log that is copied up to its end there is nothing to send.
+                time[TimeClass::Idle] += std::mem::take(&mut time[TimeClass::SenderApplication]);
+            }
             let in_vain = r.counts.stuck.is_some_and(|s| s.receiver_heard);
             if r.account.rtt.count == 0 && !in_vain {
                 // Of what nobody was ever heard to take nobody knows that it was lost, unless its receiver was heard
@@ -286,6 +314,12 @@ impl Streams {
         };
         let each = self.connections.iter().filter(untold).filter_map(busy);
         each.fold(0, i64::saturating_add)
+    }
+
+    /// Whether all that is nobody's call copies a log.
+    pub(crate) fn are_copies(&self) -> bool {
+        let mut plain = self.connections.iter().filter(|c| is_plain(c)).peekable();
+        plain.peek().is_some() && plain.all(|c| c.copies)
     }
 
     /// What clients' streams wait for answers to that could do with fewer.
@@ -468,7 +502,8 @@ const HERE_NS: i64 = 100_000;
 
 /// Whether its calls are turns of a byte stream, so that its account is theirs.
 fn is_plain(c: &ConnectionResult) -> bool {
-    matches!(c.protocol, None | Some(Protocol::Tcp)) && c.pipelined != Some(Protocol::Rpc)
+    c.copies
+        || matches!(c.protocol, None | Some(Protocol::Tcp)) && c.pipelined != Some(Protocol::Rpc)
 }
 
 /// Segments sent again because they were lost: of two captures those the network is known to have

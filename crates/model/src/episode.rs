@@ -283,6 +283,9 @@ pub struct ConnectionSummary {
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,
+    /// Whether its server came to send a log that nobody answers message by message, as replicas copy it: that is what its accounts are
+    /// of.
+    pub copies: bool,
     /// Requests of a known protocol that waited for an answer when the connection ended, and those of them that the server
     /// had received when it ended it.
     pub left_open: u32,

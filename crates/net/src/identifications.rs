@@ -36,6 +36,12 @@ impl Identifications {
         self.odd(id, pieces)
     }
 
+    /// Whether a packet with this identification would skip some, where they count.
+    pub(crate) fn skips(&self, id: u16) -> bool {
+        let skipped = |expected| (1..=LARGEST_STEP).contains(&(id.wrapping_sub(expected) as i16));
+        self.expected != Some(id) && self.expected.is_some_and(skipped) && self.count()
+    }
+
     fn odd(&mut self, id: u16, pieces: u64) -> bool {
         let mut has_skipped = false;
         let next = id.wrapping_add(pieces as u16);
@@ -82,6 +88,7 @@ mod tests {
         for i in 0..100 {
             let payload = if i % 10 == 0 { 4_344 } else { 100 };
             if ![30, 31, 77].contains(&i) {
+                assert_eq!(ids.skips(id), [32, 78].contains(&i));
                 ids.saw(id, payload, 1448);
             }
             id = id.wrapping_add(if i % 10 == 0 { 3 } else { 1 });

@@ -209,6 +209,11 @@ pub trait Handler {
         true
     }
 
+    /// Whether an account is wanted after all of what the connection waits for from here on.
+    fn begins_account(&self, _s: &Self::State) -> bool {
+        false
+    }
+
     /// Bytes of memory that the state takes up beside itself, and what a walk over that costs, in things looked
     /// at. Both follow from what came for the connection alone.
     fn kept(&self, _s: &Self::State) -> Kept {

@@ -7,6 +7,7 @@
 
 mod asked;
 mod connection;
+mod copied;
 pub mod dhcp;
 pub mod dns;
 pub mod driver;

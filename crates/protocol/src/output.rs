@@ -30,6 +30,8 @@ pub struct Output {
     pub packets: Option<Vec<SqlNetPacket>>,
     /// Calls with both halves that were counted and not made.
     pub complete: u64,
+    /// The server sends a log from here on, which nobody answers message by message.
+    pub copies: bool,
     /// Of a connection that is closed, when requests were sent that had no answer and are no calls yet, as they may be sent again on
     /// another.
     pub left: Vec<Time>,

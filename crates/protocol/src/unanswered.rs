@@ -132,6 +132,7 @@ mod tests {
             is_known: true,
             protocol: None,
             pipelined: None,
+            copies: false,
             left_open: 0,
             unanswered: 0,
             late_requests: 0,

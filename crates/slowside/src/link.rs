@@ -86,6 +86,8 @@ pub(crate) struct Link {
     tally: Option<CallTally>,
     /// Whether all connections have an account, whatever they speak.
     accounts: bool,
+    /// Whether those have one that come to copy a log.
+    copies: bool,
     /// Whether these say what time went to by when, whatever they speak.
     timelines: bool,
     episodes: Vec<Episode>,
@@ -115,6 +117,8 @@ pub(crate) struct OpenConnection {
     is_silent: bool,
     /// Of its first call.
     protocol: Option<Protocol>,
+    /// Its server sends a log that nobody answers message by message.
+    copies: bool,
     /// What its time had gone to when that was last told, where stretches are.
     spent: Option<Box<[PerClass<i64>; 2]>>,
 }
@@ -159,6 +163,7 @@ impl Link {
                 wanted,
                 Wanted::Reported | Wanted::Measured(_) | Wanted::Live(_)
             );
+        link.copies = wanted.is_of_everything();
         link.timelines = matches!(wanted, Wanted::Measured(_));
         link.stretches = matches!(wanted, Wanted::Live(_)).then(Vec::new);
         link
@@ -321,6 +326,7 @@ impl Handler for Link {
             spoke: Time::MIN,
             is_silent: false,
             protocol: None,
+            copies: false,
             spent: None,
         }
     }
@@ -354,9 +360,11 @@ impl Handler for Link {
         }
         let conversation = &mut s.conversation;
         if s.protocol.is_some() {
-            return self.with(c, chunk.order, chunk.now, |cx| {
+            self.with(c, chunk.order, chunk.now, |cx| {
                 conversation.data(cx, d, chunk)
             });
+            s.copies |= std::mem::take(&mut self.output.copies);
+            return;
         }
         // Its first call says what it speaks.
         let calls = self.output.calls.len();
@@ -368,6 +376,7 @@ impl Handler for Link {
             conversation.data(cx, d, chunk)
         });
         self.output.wanted = wanted;
+        s.copies |= std::mem::take(&mut self.output.copies);
         s.protocol = self.output.calls.get(calls).map(|c| c.protocol);
     }
 
@@ -425,11 +434,15 @@ impl Handler for Link {
     /// In a diagnosis calls of a known protocol have an account of their own, made of their times: that of
     /// the connection would cost a seventh of the run and say little new.
     fn wants_account(&self, s: &OpenConnection) -> bool {
-        self.accounts || !s.conversation.is_known()
+        self.accounts || s.copies || !s.conversation.is_known()
+    }
+
+    fn begins_account(&self, s: &OpenConnection) -> bool {
+        self.copies && s.copies
     }
 
     fn wants_timeline(&self, s: &OpenConnection) -> bool {
-        self.timelines || !s.conversation.is_known()
+        self.timelines || s.copies || !s.conversation.is_known()
     }
 
     fn kept(&self, s: &OpenConnection) -> net::Kept {
@@ -493,6 +506,7 @@ impl Handler for Link {
             mut conversation,
             handshakes,
             protocol,
+            copies,
             is_silent,
             ..
         } = s;
@@ -500,7 +514,8 @@ impl Handler for Link {
         let summary = ConnectionSummary {
             is_known,
             protocol,
-            accounts: (summary.accounts).filter(|_| self.accounts || !is_known),
+            copies,
+            accounts: (summary.accounts).filter(|_| self.accounts || copies || !is_known),
             ..summary
         };
         let why = summary.close;

@@ -483,6 +483,12 @@ impl Diagnoser {
         self.last_matched[0]
     }
 
+    /// How long calls took, in the capture where that is most.
+    pub(crate) fn took_ns(&self) -> i64 {
+        let took = self.captures.iter().map(|c| c.response.total_ns());
+        took.max().unwrap_or(0)
+    }
+
     /// Calls with a response time, over all captures.
     #[must_use]
     pub fn timed(&self) -> u64 {

@@ -25,7 +25,8 @@
 //! The diagnosis of the calls beneath, and a capture at the server below. Whether
 //! they are needed: caches, fewer and larger reads, fewer statements; the name of
 //! a client hardly ever is (skip_name_resolve, log_hostname, UseDNS). Which commits
-//! must be on two hosts at once (synchronous_commit, synchronous_standby_names).
+//! must be on two hosts at once (synchronous_commit, synchronous_standby_names;
+//! rpl_semi_sync_master_enabled of MySQL and MariaDB).
 //!
 //! # When it is wrong
 //! When the server reads ahead, or writes behind, while it works: its own calls
@@ -141,10 +142,10 @@ fn remedy(tier: &Tier) -> Vec<Text> {
         ],
         Asks::Copies => vec![
             text!(
-                "look at the way to {address} and at its disk: the connection's round trips are in slowside conns, the standby's own part in pg_stat_replication (write_lag, flush_lag, replay_lag), and a capture there tells both apart",
+                "look at the way to {address} and at its disk: the connection's round trips are in slowside conns, the standby's own part in pg_stat_replication (PostgreSQL: write_lag, flush_lag, replay_lag), and a capture there tells both apart",
                 address = address,
             ),
-            "where a commit need not be on both hosts at once, let it not wait: synchronous_commit = local for such transactions, a nearer standby, or ANY 1 of several in synchronous_standby_names".into(),
+            "where a commit need not be on both hosts at once, let it not wait: a nearer standby; synchronous_commit = local for such transactions, or ANY 1 of several in synchronous_standby_names (PostgreSQL); no semi-synchronous replication, or a short rpl_semi_sync_master_timeout (MySQL, MariaDB)".into(),
         ],
     }
 }

@@ -259,6 +259,7 @@ fn connection(out: u64, back: u64, again: u64) -> ConnectionSummary {
         is_known: false,
         protocol: None,
         pipelined: None,
+        copies: false,
         left_open: 0,
         unanswered: 0,
         late_requests: 0,

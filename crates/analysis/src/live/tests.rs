@@ -347,6 +347,7 @@ fn connections_are_listed_up_to_a_bound_and_the_others_counted() {
         is_known: false,
         protocol: None,
         pipelined: None,
+        copies: false,
         left_open: 0,
         unanswered: 0,
         late_requests: 0,

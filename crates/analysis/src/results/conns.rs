@@ -54,6 +54,8 @@ pub struct ConnectionResult {
     pub protocol: Option<Protocol>,
     /// What it speaks, of which nothing is told, as several requests that cannot be told apart are under way at a time.
     pub pipelined: Option<Protocol>,
+    /// Whether its server came to send a log that nobody answers message by message.
+    pub copies: bool,
     /// What was agreed on for its packets, where that is SQL*Net.
     pub sqlnet: Option<SqlNetSession>,
     pub first: Time,

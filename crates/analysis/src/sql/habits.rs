@@ -74,7 +74,9 @@ impl<'a> Habit<'a> {
     /// Of a statement among so many `changes` in so many sessions.
     fn of(s: &'a StatementResult, changes: u64, sessions: u64) -> Option<Habit<'a>> {
         if s.fetches >= MANY {
-            let needed = fetches_at(s, GOOD_FETCH);
+            // Wide rows fill a round trip sooner.
+            let rounds = s.response_bytes.div_ceil(ROUND_BYTES);
+            let needed = fetches_at(s, GOOD_FETCH).max(rounds);
             let full = s.full_fetches * 10 >= s.fetches * 8;
             if s.rows_hidden > 0 {
                 // Nobody knows how full they were.

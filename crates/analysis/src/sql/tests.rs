@@ -113,6 +113,7 @@ pub(crate) fn connection() -> ConnectionSummary {
         is_known: false,
         protocol: Some(Protocol::Pgsql),
         pipelined: None,
+        copies: false,
         left_open: 0,
         unanswered: 0,
         late_requests: 0,

@@ -135,6 +135,8 @@ pub(super) struct Sender {
     shortest_ns: i64,
     writes: Writes,
     identifications: Identifications,
+    /// Whether the last packet shows that others before it never came past the capture.
+    skipped: bool,
     /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
     /// of the window at once, and waits for that.
     had_room: bool,
@@ -175,6 +177,7 @@ impl Sender {
             shortest_ns: i64::MAX,
             writes: Writes::default(),
             identifications: Identifications::default(),
+            skipped: false,
             had_room: false,
             habits: None,
             trouble: None,
@@ -224,7 +227,7 @@ impl Sender {
     }
 
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64) {
-        self.identifications.saw(id, payload, full_sized);
+        self.skipped = self.identifications.saw(id, payload, full_sized);
     }
 
     /// An acknowledgement came after so long, whatever it may have waited for besides.

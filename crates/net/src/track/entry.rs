@@ -319,6 +319,7 @@ impl<S> Entry<S> {
             is_known: false,
             protocol: None,
             pipelined: None,
+            copies: false,
             left_open: 0,
             unanswered: 0,
             late_requests: 0,

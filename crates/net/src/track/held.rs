@@ -85,6 +85,8 @@ pub(super) struct Held {
     last_data: Option<Mark>,
     /// Whether that was pushed: its sender had nothing more queued.
     pushed: bool,
+    /// Whether packets between that and the next never came past the capture.
+    skipped: bool,
     /// Whether that was full, so that its message goes on.
     goes_on: bool,
     /// The largest that was not pushed: TCP cut it there, as more was queued.
@@ -155,6 +157,11 @@ impl Held {
     /// Whether its last message goes on with what it sends next, unless the peer has sent data since.
     pub(super) fn goes_on(&self) -> bool {
         self.goes_on && !self.peer_sent
+    }
+
+    /// Whether its packet that came now shows that others did not.
+    pub(super) fn skipped(&mut self, skipped: bool) {
+        self.skipped = skipped;
     }
 
     pub(super) fn peer_sent(&mut self) {
@@ -284,7 +291,7 @@ impl Held {
         let begun = self.begun.take();
         let drained = self.drained.take().filter(|_| !self.peer_sent)?;
         // Where more was queued, and perhaps has left, something before the capture holds it.
-        if !self.pushed && !self.is_near() {
+        if (!self.pushed && !self.is_near()) || self.skipped {
             return None;
         }
         let after = |mark: Mark| Mark {

@@ -129,9 +129,26 @@ impl Tcp {
         d: Direction,
     ) -> Verdict {
         match self.meter.take() {
-            None => self.follow(out, s, bytes, d),
+            None => {
+                let verdict = self.follow(out, s, bytes, d);
+                if out.handler.begins_account(out.state) {
+                    self.meter = Some(self.begin_account(s));
+                }
+                verdict
+            }
             Some(meter) => self.follow_and_tell(out, s, bytes, d, meter),
         }
+    }
+
+    /// As of a connection that was found open.
+    #[cold]
+    fn begin_account(&self, s: &Segment) -> Box<Meter> {
+        let meter = Meter::new(s.mark, false);
+        let tells_when = self.streams.iter().any(|stream| stream.queue.is_some());
+        Box::new(match tells_when {
+            true => meter.with_timelines(),
+            false => meter,
+        })
     }
 
     /// The same where the connection has an account: what the segment was shows in what it changed.
@@ -220,6 +237,10 @@ impl Tcp {
         if flags.ack() {
             acknowledge(out, s, d.reverse(), peer, stream);
             settle(out, s, d.reverse(), peer, stream, packet);
+        }
+        if d == Direction::ToClient && !stream.goes_unasked {
+            let skips = |id| self.identifications.skips(id);
+            stream.held.skipped(s.ip_id.is_some_and(skips));
         }
         data(out, s, bytes, d, stream, peer, packet);
         if s.payload_length > 0 {

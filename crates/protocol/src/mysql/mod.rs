@@ -16,7 +16,8 @@
 //!   shared by all calls. Passwords are never kept.
 //! - Behind the request for TLS, and when compression was agreed on, turns are followed.
 //! - Who asks for the binary log gets a stream without end: the call ends with its first packet, and
-//!   what follows is counted as `mysql-binlog-stream` and not told.
+//!   what follows is counted as `mysql-binlog-stream` and makes no calls; it has an account as streams have. What a replica is to
+//!   confirm of it (semi-synchronous replication) a server's clients may wait for: [`replication`].
 //!
 //! Packets have no number that outlasts a command, so that pairing follows from order alone. Where a
 //! hole leaves a doubt, the call is given up: see [`pairing`].
@@ -27,6 +28,7 @@ mod packet;
 mod pairing;
 mod prepared;
 mod probe;
+mod replication;
 mod response;
 mod session;
 mod waiting;

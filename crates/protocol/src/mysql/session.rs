@@ -11,6 +11,7 @@ mod server;
 use super::pairing::Pairing;
 use super::prepared::Prepared;
 use super::response::Agreed;
+use crate::copied::{self, Unconfirmed};
 use crate::session::{Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step};
 use crate::sql::Opaque;
 use client::Sent;
@@ -29,7 +30,7 @@ enum Phase {
     Logon,
     /// The file that LOCAL INFILE asked for.
     File,
-    /// Nothing that is read: the server sends its binary log.
+    /// Nothing but what a replica confirms: the server sends its binary log.
     Stream,
 }
 
@@ -53,6 +54,9 @@ pub(super) struct Session {
     in_step: bool,
     /// COM_STMT_SEND_LONG_DATA, the first part of an execution.
     long_data: Option<Span>,
+    /// Of a replica that confirms what it has: what it has not yet, and in which file of the log the server is.
+    unconfirmed: Unconfirmed,
+    file: u32,
     hidden: Option<Hidden>,
 }
 
@@ -177,11 +181,15 @@ impl SessionTrait for Session {
     }
 
     fn kept(&self) -> Kept {
-        self.prepared.kept(self.pairing.kept(Kept::of(self)))
+        let kept = self.prepared.kept(self.pairing.kept(Kept::of(self)));
+        kept.and(self.unconfirmed.len(), size_of::<u64>())
     }
 
     fn close(&mut self, cx: &mut Context<'_>, why: Close) {
         self.pairing.catch_up(cx);
+        let now = cx.now;
+        self.unconfirmed
+            .end(|end, change| copied::tell(cx, now, end, change));
         self.pairing.close(cx, why, &self.plain);
     }
 }

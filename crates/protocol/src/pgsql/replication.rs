@@ -10,25 +10,13 @@
 //! nothing is followed until the server has said that both sides stream, or a standby has told how far it is.
 
 use super::message::Header;
-use model::{Change, Direction};
-use std::collections::VecDeque;
+use crate::copied::Copied;
+use model::Direction;
 
 /// Of the longest message that is read.
 pub(super) const UPDATE_BYTES: u64 = 1 + 4 + 1 + 3 * 8 + 8 + 1;
 /// In front of the log.
 const SHIPPED_BYTES: u64 = 1 + 3 * 8;
-/// Messages that may wait for a confirmation; of more, the first are given up.
-const WAITING: usize = 4_096;
-
-/// What a message says of positions in the log.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Copied {
-    /// The log up to here is sent.
-    Shipped(u64),
-    /// It is flushed up to here.
-    Flushed(u64),
-}
-
 /// How much of a message is to be seen to read it.
 pub(super) fn wanted(header: Header) -> usize {
     header.bytes.min(UPDATE_BYTES) as usize
@@ -50,14 +38,14 @@ pub(super) fn flushed(header: Header, body: &[u8]) -> Option<Copied> {
     };
     let is_update = header.bytes == UPDATE_BYTES;
     let flushed = position(written.get(8..)?)?;
-    is_update.then_some(Copied::Flushed(flushed))
+    is_update.then_some(Copied::Confirmed(flushed))
 }
 
 /// Whether these bytes, a whole packet, are a standby's message for certain: what is flushed was written before.
 pub(super) fn is_update(bytes: &[u8]) -> bool {
     let header = Header::parse(Direction::ToServer, bytes);
     let body = bytes.get(Header::BYTES..).unwrap_or_default();
-    let Some(Copied::Flushed(flushed)) = header.and_then(|h| flushed(h, body)) else {
+    let Some(Copied::Confirmed(flushed)) = header.and_then(|h| flushed(h, body)) else {
         return false;
     };
     let written = body.get(1..).and_then(position);
@@ -75,45 +63,6 @@ pub(super) fn ships(bytes: &[u8]) -> bool {
 
 fn position(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|b| u64::from_be_bytes(*b))
-}
-
-/// What was sent and is not confirmed: where in the log each message ended.
-#[derive(Default, Debug)]
-pub(super) struct Unconfirmed(VecDeque<u64>);
-
-impl Unconfirmed {
-    /// Takes what a message says; tells what that changes for each message of the log, by its end.
-    pub(super) fn take(&mut self, copied: Copied, mut change: impl FnMut(u64, Change)) {
-        match copied {
-            Copied::Shipped(end) => {
-                if self.0.len() == WAITING
-                    && let Some(first) = self.0.pop_front()
-                {
-                    change(first, Change::Confirmed);
-                }
-                self.0.push_back(end);
-                change(end, Change::Shipped);
-            }
-            Copied::Flushed(until) => {
-                while let Some(&end) = self.0.front()
-                    && end <= until
-                {
-                    self.0.pop_front();
-                    change(end, Change::Confirmed);
-                }
-            }
-        }
-    }
-
-    /// Nobody waits any longer.
-    pub(super) fn end(&mut self, mut change: impl FnMut(u64, Change)) {
-        let all = self.0.drain(..);
-        all.for_each(|end| change(end, Change::Confirmed));
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 #[cfg(test)]
@@ -138,7 +87,7 @@ mod tests {
         assert_eq!(shipped(header, &log[..8]), None);
         let (header, update) = body(Direction::ToServer, UPDATE);
         assert_eq!(header.bytes, UPDATE_BYTES);
-        assert_eq!(flushed(header, update), Some(Copied::Flushed(0x1004)));
+        assert_eq!(flushed(header, update), Some(Copied::Confirmed(0x1004)));
         assert_eq!(flushed(header, &update[..16]), None);
         // A line of an ordinary copy, and a keepalive.
         assert_eq!(flushed(header, log), None);
@@ -152,36 +101,5 @@ mod tests {
             bytes: 60,
         };
         assert_eq!(flushed(line, update), None);
-    }
-
-    #[test]
-    fn what_is_flushed_is_confirmed_and_at_the_end_all_is() {
-        let mut told = Vec::new();
-        let mut unconfirmed = Unconfirmed::default();
-        for copied in [10, 20, 30]
-            .map(Copied::Shipped)
-            .into_iter()
-            .chain([Copied::Flushed(25)])
-        {
-            unconfirmed.take(copied, |_, c| told.push(c));
-        }
-        let [s, c] = [Change::Shipped, Change::Confirmed];
-        assert_eq!(
-            (told.as_slice(), unconfirmed.len()),
-            (&[s, s, s, c, c][..], 1)
-        );
-        unconfirmed.end(|_, c| told.push(c));
-        assert_eq!((told.len(), unconfirmed.len()), (6, 0));
-    }
-
-    #[test]
-    fn a_standby_that_never_confirms_takes_no_more_and_more_room() {
-        let (mut unconfirmed, mut under_way) = (Unconfirmed::default(), 0);
-        for end in 0..3 * WAITING as u64 {
-            unconfirmed.take(Copied::Shipped(end), |_, c| {
-                under_way += if c == Change::Shipped { 1 } else { -1 };
-            });
-        }
-        assert_eq!((unconfirmed.len(), under_way), (WAITING, WAITING as i32));
     }
 }

@@ -7,16 +7,17 @@ use super::chain;
 use super::message::Header;
 use super::names::{Names, Portal, Work};
 use super::queue::{Queue, RequestKind};
-use super::replication::{self, Copied, Unconfirmed};
+use super::replication;
 use super::reply::{self, Reply};
 use super::request::{self, Request, Text};
 use super::startup::{self, Opening};
 use super::verb::{self, Cursor};
+use crate::copied::{self, Copied, Unconfirmed};
 use crate::session::{Both, Context, Hole, Kept, More, Run, Session as SessionTrait, Span, Step};
 use crate::sql::Opaque;
 use model::{
-    Change, Close, Direction, Found, Hidden, Outstanding, Protocol, Sql, SqlSession, Statement,
-    Time, Where, limits, sql::op,
+    Close, Direction, Found, Hidden, Protocol, Sql, SqlSession, Statement, Time, Where, limits,
+    sql::op,
 };
 use statement::Dialect;
 use std::sync::Arc;
@@ -122,9 +123,10 @@ impl Session {
     /// What of the log was sent, or confirmed, with the message that ends so.
     fn tell_copied(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
         if let Some(copied) = self.copied.of_mut(d).take() {
+            cx.output.copies = true;
             let unconfirmed = self.unconfirmed.get_or_insert_default();
             unconfirmed.take(copied, |end, change| {
-                copies(cx, span.last.time, end, change)
+                copied::tell(cx, span.last.time, end, change)
             });
         }
     }
@@ -405,20 +407,6 @@ impl Session {
     }
 }
 
-/// Tells what became of the copy for a standby, up to this end.
-fn copies(cx: &mut Context<'_>, time: Time, end: u64, change: Change) {
-    let (order, connection) = (cx.order, cx.connection);
-    cx.output.change(|| Outstanding {
-        order,
-        time,
-        connection: connection.id,
-        client: connection.client,
-        server: connection.server,
-        id: end as u32,
-        change,
-    });
-}
-
 /// Whether a record is of this statement in this session.
 fn is_of(sql: &Sql, statement: &Arc<Statement>, now: &Sql) -> bool {
     sql.statement
@@ -538,7 +526,7 @@ impl SessionTrait for Session {
         self.learn();
         if let Some(unconfirmed) = &mut self.unconfirmed {
             let now = cx.now;
-            unconfirmed.end(|end, change| copies(cx, now, end, change));
+            unconfirmed.end(|end, change| copied::tell(cx, now, end, change));
         }
         self.queue.close(cx, why);
     }

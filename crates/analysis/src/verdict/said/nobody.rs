@@ -125,8 +125,10 @@ pub(super) fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
         side = blame.side,
         most = largest(facts, blame.side),
         why = match facts.kind {
-            Kind::Turns => "in a protocol that is not known that may be time between messages",
-            Kind::Calls => "why it did, these packets do not say",
+            Kind::Turns if !facts.streams.are_copies() => {
+                "in a protocol that is not known that may be time between messages"
+            }
+            Kind::Turns | Kind::Calls => "why it did, these packets do not say",
         },
     )
 }

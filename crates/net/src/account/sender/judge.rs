@@ -86,7 +86,8 @@ impl Sender {
         };
         let last = self.last;
         let was_small = last.is_some_and(|l| l.ends_short == Some(true));
-        let had_more = last.is_some_and(|l| !l.pushed);
+        // What never came past the capture had left as well.
+        let had_more = last.is_some_and(|l| !l.pushed) || self.skipped;
         let clocked = gap.progress().is_some_and(released);
         let answers = gap.peer().filter(|peer| {
             gap.progress()
@@ -143,7 +144,7 @@ impl Sender {
         let stopped = gap
             .drained()
             .filter(|d| span(d.time, now.time) >= SILENT_NS);
-        let in_the_middle = last.is_some_and(|l| l.pushed && l.ends_short != Some(true));
+        let in_the_middle = !had_more && last.is_some_and(|l| l.ends_short != Some(true));
         if let Some(drained) = stopped.filter(|_| in_the_middle) {
             self.charge_pause(drained, wait, now);
             return false;

@@ -1,11 +1,13 @@
 //! The client's bytes into commands, steps of a logon and files; each into what now waits for the server.
 
 use super::{Phase, Session};
+use crate::copied::Copied;
 use crate::mysql::command::{self, Answer};
 use crate::mysql::logon::{self, Who, capability};
 use crate::mysql::packet::{CONTINUES, Header};
 use crate::mysql::prepared::Statement;
 use crate::mysql::probe;
+use crate::mysql::replication;
 use crate::mysql::response::{Agreed, Response};
 use crate::mysql::waiting::{Effect, Waiting};
 use crate::session::{Context, More, Span, Step};
@@ -22,6 +24,8 @@ pub(super) enum Sent {
     TlsRequest,
     Step,
     File,
+    /// How far a replica is with the binary log.
+    Confirmed(Copied),
 }
 
 /// A command.
@@ -104,7 +108,7 @@ impl Session {
                 self.sent = Some(Sent::File);
                 file_step(header)
             }
-            Phase::Stream => Step::Skip,
+            Phase::Stream => self.confirmed_step(header, bytes, more),
         }
     }
 
@@ -112,6 +116,21 @@ impl Session {
     fn not_a_frame(&self) -> Step {
         match self.sent {
             Some(_) => Step::Lost,
+            None => Step::Skip,
+        }
+    }
+
+    fn confirmed_step(&mut self, header: Header, bytes: &[u8], more: More) -> Step {
+        let whole = usize::try_from(header.bytes()).unwrap_or(usize::MAX);
+        if whole <= limits::HEAD_BYTES && bytes.len() < whole && more == More::Yes {
+            return Step::Need(whole);
+        }
+        let payload = bytes.get(Header::BYTES..whole);
+        match payload.and_then(replication::confirmed) {
+            Some(confirmed) => {
+                self.sent = Some(Sent::Confirmed(confirmed));
+                Step::End(header.bytes())
+            }
             None => Step::Skip,
         }
     }
@@ -248,6 +267,7 @@ impl Session {
             }
             Sent::Logon(response) => self.logon(cx, *response, *span),
             Sent::TlsRequest => self.hidden = Some(Hidden::Tls),
+            Sent::Confirmed(confirmed) => return self.copied(cx, confirmed, span),
             Sent::Step => {
                 let asks = |w: &mut Waiting| std::mem::take(&mut w.response.asks_plaintext);
                 let first = self.pairing.first();

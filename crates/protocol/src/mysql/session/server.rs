@@ -1,9 +1,11 @@
 //! The server's bytes into the greeting and responses; each into a call, and what it changed of the session.
 
 use super::{Phase, Session};
+use crate::copied::{self, Copied};
 use crate::mysql::logon::{self, Greeting, capability};
 use crate::mysql::packet::Header;
 use crate::mysql::pairing::Taker;
+use crate::mysql::replication;
 use crate::mysql::response::Next;
 use crate::mysql::waiting::Effect;
 use crate::session::{Context, More, Span, Step};
@@ -19,10 +21,15 @@ pub(super) enum Said {
     Refusal(u16),
     /// A response, and what follows the packets told so far.
     Response(Next),
+    /// An event of the binary log.
+    Event(replication::Event),
 }
 
 impl Session {
     pub(super) fn server_step(&mut self, cx: &mut Context<'_>, bytes: &[u8], more: More) -> Step {
+        if self.phase == Phase::Stream && self.pairing.len() == 0 {
+            return self.event_step(bytes, more);
+        }
         if self.said.is_none() {
             if let Some(hidden) = self.hidden
                 && hidden != Hidden::Unreadable
@@ -36,6 +43,31 @@ impl Session {
             }
         }
         self.response_step(cx, bytes, more)
+    }
+
+    /// Events that nobody confirms pass unread.
+    fn event_step(&mut self, bytes: &[u8], more: More) -> Step {
+        let Some(header) = Header::parse(bytes) else {
+            return match more {
+                More::Yes => Step::Need(Header::BYTES),
+                More::No => Step::Skip,
+            };
+        };
+        let whole = usize::try_from(header.bytes()).unwrap_or(usize::MAX);
+        let shown = |wanted: usize| bytes.len() >= whole.min(wanted) || more == More::No;
+        if !shown(replication::WANTED) {
+            return Step::Need(whole.min(replication::WANTED));
+        }
+        let payload = bytes.get(Header::BYTES..whole.min(bytes.len()));
+        let event = payload.and_then(|payload| replication::event(header, payload));
+        let Some(event) = event else {
+            return Step::Skip;
+        };
+        if event.is_rotation && !shown(replication::WANTED_OF_NAME) {
+            return Step::Need(whole.min(replication::WANTED_OF_NAME));
+        }
+        self.said = Some(Said::Event(event));
+        Step::End(header.bytes())
     }
 
     /// Nothing was asked: the greeting, or what cannot be read.
@@ -135,6 +167,14 @@ impl Session {
                 let code = Code::public(&format!("ER-{code}"));
                 return self.connected(cx, *span, Outcome::Code(code));
             }
+            Said::Event(event) => {
+                self.file = event.file.unwrap_or(self.file);
+                if event.is_to_be_confirmed {
+                    let end = replication::place(self.file, event.end);
+                    self.copied(cx, Copied::Shipped(end), span);
+                }
+                return;
+            }
             Said::Response(next) => next,
         };
         let Some(first) = self.pairing.first() else {
@@ -149,6 +189,13 @@ impl Session {
             }
             _ => self.answered(cx),
         }
+    }
+
+    /// What a server's clients may wait for.
+    pub(super) fn copied(&mut self, cx: &mut Context<'_>, copied: Copied, span: &Span) {
+        let time = span.last.time;
+        let tell = |end, change| copied::tell(cx, time, end, change);
+        self.unconfirmed.take(copied, tell);
     }
 
     fn connected(&self, cx: &mut Context<'_>, span: Span, outcome: Outcome) {
@@ -200,6 +247,7 @@ impl Session {
             self.phase = Phase::Commands;
             return;
         }
+        cx.output.copies = true;
         let (client, server) = (cx.connection.client, cx.connection.server);
         cx.problems.note("mysql-binlog-stream", || {
             let text = format!("{client} reads the binary log of {server}: events make no calls");

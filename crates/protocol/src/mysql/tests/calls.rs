@@ -1,7 +1,8 @@
 //! What is said without anything missing.
 
 use super::*;
-use model::{Hidden, SqlSession};
+use crate::mysql::replication::tests::{CONFIRMED, EVENT, ROTATION};
+use model::{Change, Hidden, SqlSession};
 
 const GREETING: &[u8] = b"\x4a\0\0\0\x0a5.5.5-10.11.6-MariaDB\0\x05\0\0\0abcdefgh\0\xfe\xf7\x2d\x02\0\xff\x81\x15\0\0\0\0\0\0\x1d\0\0\0abcdefghijkl\0mysql\0\0";
 
@@ -270,6 +271,28 @@ fn the_binary_log_is_a_stream() {
     );
     let kinds: Vec<_> = seen.problems.iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["mysql-binlog-stream"]);
+}
+
+/// Where that was agreed on, a commit may wait for what a replica is to confirm.
+#[test]
+fn a_replica_confirms_what_it_has_of_the_binary_log() {
+    let events = [
+        up(&query("select 1")),
+        down(&result(1)),
+        up(&command(0x12, &[4, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'b'])),
+        down(&[ROTATION, EVENT].concat()),
+        up(CONFIRMED),
+        down(EVENT),
+    ];
+    let seen = joined(&events, Close::EndOfCapture);
+    assert_eq!(seen.calls.len(), 2);
+    let copied = seen.outstanding.iter().map(|o| (o.change, o.time.0));
+    let copied: Vec<_> = copied
+        .filter(|(change, _)| matches!(change, Change::Shipped | Change::Confirmed))
+        .map(|(change, _)| change)
+        .collect();
+    let [s, c] = [Change::Shipped, Change::Confirmed];
+    assert_eq!(copied, [s, c, s, c]);
 }
 
 #[test]

@@ -123,6 +123,7 @@ impl Queue {
             Reply::CopyBoth => {
                 p.exchange.op = op::COPY;
                 self.streaming = true;
+                cx.output.copies = true;
                 self.tell_front(cx);
                 note_stream(cx);
                 return;
