@@ -20,7 +20,7 @@ use crate::ledgers::{Look, Looked};
 use crate::pressure::Ends;
 use crate::results::{CaptureResult, Diagnosis, OpResult, TierResult, Unpaired, Vantage, What};
 use crate::startup::{Startup, is_of_startup};
-use crate::streams::Gathered;
+use crate::streams::{Gathered, WORTH_A_LOOK_NS};
 use crate::text::text;
 use crate::tiers::{Tier, Tiers};
 use foldhash::fast::FixedState;
@@ -347,7 +347,8 @@ impl Diagnosers {
         };
         // A replica asks a few questions before it copies a log, which is what its connection is for.
         let copied_ns = self.gathered.copied_ns();
-        let about_copies = self.calls.took_ns().saturating_mul(MINORITY as i64) < copied_ns;
+        let least_ns = self.calls.took_ns().saturating_mul(MINORITY as i64);
+        let about_copies = copied_ns > least_ns.max(WORTH_A_LOOK_NS);
         // Without any, streams that nobody answers are all there is.
         let about_streams = turns == 0 && (calls == 0 || about_copies);
         let about_turns = calls.saturating_mul(MINORITY) < turns || about_streams;

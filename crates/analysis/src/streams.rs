@@ -24,7 +24,7 @@ use model::{
 use std::collections::{HashMap, HashSet};
 
 /// Less is no reason to look further.
-const WORTH_A_LOOK_NS: i64 = 1_000_000_000;
+pub(crate) const WORTH_A_LOOK_NS: i64 = 1_000_000_000;
 
 /// A request of this much is one message, however it is written; and so is what a server writes of this much
 /// between silences: ten segments, which a round trip carries (RFC 6928). Less may be messages of their own, or

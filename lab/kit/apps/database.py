@@ -31,9 +31,14 @@ def fresh_data(bench, user, command):
         shutil.chown(making, user, user)
         sh([*as_user(user), *command(making)])
         os.rename(making, template)
-    shutil.rmtree(data, ignore_errors=True)
-    sh(["cp", "-a", template, data])
+    copy_of(user, data)
     return data
+
+
+def copy_of(user, data):
+    """The data directory that `fresh_data` made for this user once, copied there."""
+    shutil.rmtree(data, ignore_errors=True)
+    sh(["cp", "-a", f"{SCRATCH}/{user}-template", data])
 
 
 def keep_log(bench, what, columns, rows, **measured):

@@ -49,6 +49,31 @@ class MariaDB:
         return rows
 
 
+class Replica:
+    """A server on another host that copies the first one's binary log, and confirms what it has where both are told to
+    (semi-synchronous). Its own clients and options are none of the case's. The server needs `--log-bin`."""
+
+    def __init__(self, server, host, *, confirms=False):
+        bench, self.server = server.bench, server
+        self.socket, data = f"{bench.scratch}/replica.sock", f"{bench.scratch}/replica"
+        database.copy_of("mysql", data)
+        options = [
+            "--no-defaults", f"--datadir={data}", f"--socket={self.socket}", "--skip-networking", "--server-id=2", f"--pid-file={data}/pid",
+            "--innodb-buffer-pool-size=64M", "--innodb-log-file-size=8M", "--innodb-flush-log-at-trx-commit=0", "--innodb-flush-method=nosync",
+            "--max-allowed-packet=64M", f"--rpl-semi-sync-slave-enabled={'ON' if confirms else 'OFF'}"]  # fmt: skip
+        command = host.command(*bench.preload, *database.as_user("mysql"), "mariadbd", *options)
+        self.process = bench.start(command, stdout=subprocess.DEVNULL, stderr=open(f"{bench.scratch}/replica.log", "a"))
+        ping = ["mariadb-admin", "--no-defaults", "-S", self.socket, "-u", "root", "ping"]
+        bench.until(lambda: not subprocess.run(ping, capture_output=True).returncode, self.process, "the replica")
+        server.sql("create user replica@'%' identified by 'secret'; grant replication slave on *.* to replica@'%'")
+
+    def begin(self):
+        """Asks for the log from where it began."""
+        to = f"master_host='{self.server.bench.server.address}', master_port={PORT}, master_user='replica', master_password='secret'"
+        text = f"change master to {to}, master_use_gtid=slave_pos; start slave"
+        subprocess.run(["mariadb", "--no-defaults", "-S", self.socket, "-u", "root"], input=text, text=True, check=True, capture_output=True)
+
+
 def _install(data):
     return ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db",
             "--skip-name-resolve", "--innodb-log-file-size=8M"]  # fmt: skip
