@@ -74,7 +74,7 @@ LISTS = [
     ("ops", {}),
     ("ops", {"by": ["op", "client", "time=1s"], "where": "protocol = nfs3"}),
     ("sql", {}),
-    ("sql", {"by": ["session"], "from_": "300ms"}),
+    ("sql", {"by": ["connection"], "from_": "300ms"}),
 ]
 
 
@@ -162,6 +162,7 @@ def test_what_is_damaged_or_empty_is_what_it_is_elsewhere(session, ring_of_ten, 
 def test_what_cannot_be_split_says_what_to_do(session, ring_of_ten, tmp_path):
     with pytest.raises(slowside.SlowsideError, match="a pair of points"):
         ring.diagnose(session, [ring_of_ten], split=True, client=NFS)
+    shutil.copy(NFS.parent / "server.pcap.zst", tmp_path / "server.pcap.zst")
     for option in ({"top": 3}, {"sort": "time"}):
         with pytest.raises(slowside.SlowsideError, match="let Spark sort"):
             ring.calls(session, [ring_of_ten], split=True, **option)

@@ -143,8 +143,8 @@ impl Acknowledged {
             false => varies_ns / (self.prompt_count / FEW).max(1) as i64,
         };
         let least = match acknowledged {
-            // A message behind another is as far from it as who sends it likes.
-            Some(ns) if waited(ns) => 0,
+            // A message behind another is as far from it as who sends it likes, and so is an acknowledgement that waited.
+            Some(ns) if waited(ns) || (self.prompt_count == 0 && self.half_ns.is_none()) => 0,
             _ => fastest - quicker.max(2 * HOST_NS),
         };
         Half::Away(Bounds::between(least.max(0), most))
@@ -474,15 +474,18 @@ mod tests {
             min_ns: Some(11 * MS),
             mean_ns: None,
         };
-        let half = |ack_ms| {
+        let half = |ack_ms, prompt_count| {
             let late = Acknowledged {
                 fine: true,
                 half_ns: None,
+                prompt_count,
                 ..acknowledged(&[ack_ms])
             };
             late.half(asked).bounds().lo_ns
         };
-        assert_eq!(half(42), 0);
-        assert_eq!(half(12), 11 * MS - 2 * HOST_NS);
+        assert_eq!(half(42, 1), 0);
+        assert_eq!(half(12, 1), 11 * MS - 2 * HOST_NS);
+        // Nor do those of a host whose buffer is full.
+        assert_eq!(half(12, 0), 0);
     }
 }

@@ -204,8 +204,15 @@ impl Meter {
     }
 
     /// A packet of direction `d`.
-    pub(crate) fn identified(&mut self, d: Direction, id: u16, payload: u64, full_sized: u64) {
-        self.sender(d).identified(id, payload, full_sized);
+    pub(crate) fn identified(
+        &mut self,
+        d: Direction,
+        id: u16,
+        payload: u64,
+        full_sized: u64,
+        now: Time,
+    ) {
+        self.sender(d).identified(id, payload, full_sized, now);
     }
 
     /// Data of direction `d` was acknowledged, or its window changed.

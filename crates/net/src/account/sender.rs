@@ -226,8 +226,9 @@ impl Sender {
         self.acknowledged_here
     }
 
-    pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64) {
-        self.skipped = self.identifications.saw(id, payload, full_sized);
+    pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64, now: Time) {
+        self.skipped = self.identifications.skips(id);
+        self.identifications.saw(id, payload, full_sized, now);
     }
 
     /// An acknowledgement came after so long, whatever it may have waited for besides.

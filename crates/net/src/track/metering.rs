@@ -99,7 +99,7 @@ pub(super) fn tell(
     if let Some(id) = s.ip_id
         && !s.tcp.flags.syn()
     {
-        meter.identified(d, id, s.payload_length.into(), full_sized);
+        meter.identified(d, id, s.payload_length.into(), full_sized, s.mark.time);
     }
     if s.tcp.flags.ack()
         && let Some(position) = peer.acknowledged

@@ -252,7 +252,7 @@ impl Tcp {
         {
             let full_sized = full_size(s, stream);
             let bytes = s.payload_length.into();
-            if self.identifications.saw(id, bytes, full_sized) {
+            if self.identifications.saw(id, bytes, full_sized, s.mark.time) {
                 out.skipped(s.mark, s.order);
             }
         }

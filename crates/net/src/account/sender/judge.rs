@@ -86,8 +86,12 @@ impl Sender {
         };
         let last = self.last;
         let was_small = last.is_some_and(|l| l.ends_short == Some(true));
-        // What never came past the capture had left as well.
-        let had_more = last.is_some_and(|l| !l.pushed) || self.skipped;
+        let stopped = gap
+            .drained()
+            .filter(|d| span(d.time, now.time) >= SILENT_NS);
+        // What never came past the capture had left as well, and was sent again.
+        let lost = self.skipped && !overtook && stopped.is_some();
+        let had_more = lost || last.is_some_and(|l| !l.pushed);
         let clocked = gap.progress().is_some_and(released);
         let answers = gap.peer().filter(|peer| {
             gap.progress()
@@ -131,19 +135,21 @@ impl Sender {
             // Next to a timer the slowest of hosts is quick.
             let within = if late { RELEASED_MAX_NS } else { release_ns };
             if (small || late) && span(drained.time, now.time) <= within {
-                if !small {
+                if small {
+                    self.ledger.charge(TimeClass::NagleDelayedAck, now);
+                } else if self.edge == 0 && self.may_be_full && self.flight > 2 * s.full_sized {
+                    // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
+                    self.ledger.charge(TimeClass::Unknown, now);
+                } else {
                     self.trouble().waited_ns += self.ledger.open_ns(now);
+                    self.ledger.charge(TimeClass::NagleDelayedAck, now);
                 }
-                self.ledger.charge(TimeClass::NagleDelayedAck, now);
                 return false;
             }
         }
         // With everything acknowledged TCP may always send, and nothing came that could have released it. Far from
         // the sender more may be on its way, but where the last segment was pushed nothing more was queued. What ends
         // with a segment that is not known to be short goes on: its sender was in the middle of it, however long.
-        let stopped = gap
-            .drained()
-            .filter(|d| span(d.time, now.time) >= SILENT_NS);
         let in_the_middle = !had_more && last.is_some_and(|l| l.ends_short != Some(true));
         if let Some(drained) = stopped.filter(|_| in_the_middle) {
             self.charge_pause(drained, wait, now);

@@ -245,7 +245,8 @@ struct Script {
     client: Endpoint,
     server: Endpoint,
     isn: u32,
-    ip_id: u16,
+    /// Of each side, by what it sent last.
+    ip_ids: [u16; 2],
     identified: bool,
 }
 
@@ -261,7 +262,7 @@ impl Script {
             client: endpoint(1, 40_000),
             server: endpoint(2, 2_049),
             isn: 1_000,
-            ip_id: 0,
+            ip_ids: [0, 1 << 15],
             identified: true,
         }
     }
@@ -308,7 +309,9 @@ impl Script {
             },
         };
         self.now += self.step;
-        self.ip_id = self.ip_id.wrapping_add(1);
+        let ip_id = &mut self.ip_ids[d.index()];
+        *ip_id = ip_id.wrapping_add(1);
+        let ip_id = self.identified.then_some(*ip_id);
         let payload_start = self.bytes.len() as u32;
         self.bytes.extend_from_slice(payload);
         self.segments.push(Segment {
@@ -323,7 +326,7 @@ impl Script {
             payload_start,
             payload_captured: payload.len() as u32,
             payload_length: payload.len() as u32,
-            ip_id: self.identified.then_some(self.ip_id),
+            ip_id,
             ttl: 64,
             ecn: Ecn(0),
             tcp: Tcp {
