@@ -19,9 +19,6 @@ const GOOD_FETCH: u64 = 1_000;
 /// Commits of a session that are more than its work as a whole.
 const EACH_SESSION: u64 = 10;
 
-/// What a loop takes at most before it asks again.
-const LOOP_PAUSE_NS: i64 = 10_000_000;
-
 /// Executions or commits that would go in one batch.
 const BATCH: u64 = 100;
 
@@ -100,9 +97,9 @@ impl<'a> Habit<'a> {
         }
         // Who has many rows changed by one request, or sends as much as a round trip carries, asks for much at a time.
         let little = s.rows.max(s.affected) <= s.executions + s.executions / 2;
-        // Who waits longer than that between two of them asks by the clock, not in a loop.
+        // Who pauses for longer than each takes asks by the clock or works on what he has: fewer would spare little of his time.
         let pause_ns = s.think_ns / i64::try_from(s.thinks.max(1)).unwrap_or(i64::MAX);
-        let at_once = pause_ns <= s.times.mean_ns.max(LOOP_PAUSE_NS);
+        let at_once = pause_ns <= s.times.mean_ns;
         let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8 && at_once;
         let again = s.statement.is_some() && s.executions >= MANY && little && loops;
         let bytes = s.request_bytes.saturating_add(s.response_bytes);
