@@ -5,7 +5,6 @@
 //! capture does not hold, also one without data, of which TCP itself leaves no trace.
 
 use crate::account::segments;
-use model::Time;
 use serde::{Deserialize, Serialize};
 
 /// A step this large is another counter, not packets that are missing.
@@ -14,51 +13,53 @@ const LARGEST_STEP: i16 = 1_000;
 const STEPS: u32 = 20;
 const FITTING_OF_20: u64 = 18;
 
-/// A sender that sends nothing for so long is silent.
-const SILENCE_NS: i64 = 1_000_000;
-
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Identifications {
     expected: Option<u16>,
     steps: u32,
     fitting: u32,
     skipped: u32,
-    last: Time,
-    /// Silences over which they went on, and over which some were skipped.
+}
+
+/// Silences of a sender over which its identifications went on, and over which some were skipped: over most of them they go on, unless
+/// it counts for all of its connections.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Silences {
     went_on: u16,
     jumped: u16,
+}
+
+impl Silences {
+    /// Another one; whether what was `skipped` had left before it or within it.
+    pub(crate) fn lost(&mut self, skipped: bool) -> bool {
+        let count = match skipped {
+            true => &mut self.jumped,
+            false => &mut self.went_on,
+        };
+        *count = count.saturating_add(1);
+        skipped && u32::from(self.went_on) >= 3 * u32::from(self.jumped)
+    }
 }
 
 impl Identifications {
     /// A packet with this identification and so many bytes of data, of full size `full_sized`. Whether some were skipped
     /// before it, where they count.
-    pub(crate) fn saw(&mut self, id: u16, payload: u64, full_sized: u64, now: Time) -> bool {
+    pub(crate) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) -> bool {
         let pieces = segments(payload, full_sized);
-        let was_silent = now - self.last >= SILENCE_NS;
-        self.last = now;
         if self.expected == Some(id) {
             // As a rule.
             self.expected = Some(id.wrapping_add(pieces as u16));
             self.steps = self.steps.saturating_add(1);
             self.fitting = self.fitting.saturating_add(1);
-            self.went_on = self.went_on.saturating_add(was_silent.into());
             return false;
         }
-        let has_skipped = self.odd(id, pieces);
-        self.jumped = self
-            .jumped
-            .saturating_add((has_skipped && was_silent).into());
-        has_skipped && self.count()
+        self.odd(id, pieces) && self.count()
     }
 
-    /// Whether a packet with this identification, the first behind a silence, would show that others had left before that, or in it:
-    /// where they go on over most silences, as a host that counts for all of its connections does not.
+    /// Whether a packet with this identification would skip some, where they count.
     pub(crate) fn skips(&self, id: u16) -> bool {
         let skipped = |expected| (1..=LARGEST_STEP).contains(&(id.wrapping_sub(expected) as i16));
-        self.expected != Some(id)
-            && self.expected.is_some_and(skipped)
-            && self.went_on >= 3 * self.jumped.max(1)
-            && self.count()
+        self.expected != Some(id) && self.expected.is_some_and(skipped) && self.count()
     }
 
     fn odd(&mut self, id: u16, pieces: u64) -> bool {
@@ -104,12 +105,11 @@ mod tests {
     fn what_a_counter_skips_is_missing() {
         let mut ids = Identifications::default();
         let mut id = 65_500_u16;
-        for i in 0..100_u16 {
-            let now = Time(i64::from(i / 5) * 2 * SILENCE_NS);
+        for i in 0..100 {
             let payload = if i % 10 == 0 { 4_344 } else { 100 };
             if ![30, 31, 77].contains(&i) {
                 assert_eq!(ids.skips(id), [32, 78].contains(&i), "{i}");
-                ids.saw(id, payload, 1448, now);
+                ids.saw(id, payload, 1448);
             }
             id = id.wrapping_add(if i % 10 == 0 { 3 } else { 1 });
         }
@@ -121,7 +121,7 @@ mod tests {
         let mut ids = Identifications::default();
         for i in (0..100u16).step_by(10) {
             for id in [0, 1, 2, 4, 3, 5, 6, 7, 8, 9] {
-                ids.saw(i + id, 10, 1448, Time(0));
+                ids.saw(i + id, 10, 1448);
             }
         }
         assert_eq!(ids.skipped(), None, "one in five steps does not fit");
@@ -132,27 +132,24 @@ mod tests {
                     i + [id, 21, 20][usize::from(id == 20) + 2 * usize::from(id == 21)],
                     10,
                     1448,
-                    Time(0),
                 );
             }
         }
         assert_eq!(ids.skipped(), Some(0));
         let mut ids = Identifications::default();
         for i in 0..100u16 {
-            ids.saw(i.wrapping_mul(40_503), 10, 1448, Time(0));
+            ids.saw(i.wrapping_mul(40_503), 10, 1448);
         }
         assert_eq!(ids.skipped(), None);
     }
 
     #[test]
     fn who_counts_for_all_connections_has_sent_nothing_in_a_silence() {
-        let mut ids = Identifications::default();
-        for i in 0..100_u16 {
-            let now = Time(i64::from(i / 20) * 2 * SILENCE_NS);
-            let id = i + i / 20;
-            assert!(!ids.skips(id));
-            ids.saw(id, 10, 1448, now);
+        let mut silences = Silences::default();
+        for _ in 0..9 {
+            assert!(!silences.lost(false));
         }
-        assert_eq!(ids.skipped(), Some(4));
+        let lost = [true; 4].map(|skipped| silences.lost(skipped));
+        assert_eq!(lost, [true, true, true, false]);
     }
 }

@@ -363,7 +363,9 @@ impl Handler for Link {
             self.with(c, chunk.order, chunk.now, |cx| {
                 conversation.data(cx, d, chunk)
             });
-            s.copies |= std::mem::take(&mut self.output.copies);
+            if self.output.copies {
+                s.copies = std::mem::take(&mut self.output.copies);
+            }
             return;
         }
         // Its first call says what it speaks.
@@ -438,7 +440,7 @@ impl Handler for Link {
     }
 
     fn begins_account(&self, s: &OpenConnection) -> bool {
-        self.copies && s.copies
+        s.copies && self.copies
     }
 
     fn wants_timeline(&self, s: &OpenConnection) -> bool {

@@ -13,7 +13,7 @@ use model::Call;
 use pseudonyms::NameKind;
 use report::{CallRow, CallsText, Form, RowWriter, TakeRows, TypedColumn};
 use slowside::split::Part;
-use slowside::{CallSeen, Captures, Config, Sorter};
+use slowside::{CallSeen, Config, Sorter};
 use std::io;
 
 pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {

@@ -20,7 +20,7 @@ use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{may_be_full, segments};
-use crate::identifications::Identifications;
+use crate::identifications::{Identifications, Silences};
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Vanished};
 use serde::{Deserialize, Serialize};
 
@@ -79,6 +79,9 @@ pub(crate) struct Transmission {
     pub full_sized: u64,
 }
 
+/// A sender that sends nothing for so long is silent.
+const SILENCE_NS: i64 = 1_000_000;
+
 /// The last transmission.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Last {
@@ -135,8 +138,10 @@ pub(super) struct Sender {
     shortest_ns: i64,
     writes: Writes,
     identifications: Identifications,
-    /// Whether the last packet shows that others before it never came past the capture.
+    /// When the last packet came, and whether it shows that others before it never came past the capture.
+    identified_at: Time,
     skipped: bool,
+    silences: Silences,
     /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
     /// of the window at once, and waits for that.
     had_room: bool,
@@ -177,7 +182,9 @@ impl Sender {
             shortest_ns: i64::MAX,
             writes: Writes::default(),
             identifications: Identifications::default(),
+            identified_at: first.time,
             skipped: false,
+            silences: Silences::default(),
             had_room: false,
             habits: None,
             trouble: None,
@@ -227,8 +234,11 @@ impl Sender {
     }
 
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64, now: Time) {
-        self.skipped = self.identifications.skips(id);
-        self.identifications.saw(id, payload, full_sized, now);
+        self.skipped = self.identifications.saw(id, payload, full_sized);
+        if now - self.identified_at >= SILENCE_NS {
+            self.skipped = self.silences.lost(self.skipped);
+        }
+        self.identified_at = now;
     }
 
     /// An acknowledgement came after so long, whatever it may have waited for besides.

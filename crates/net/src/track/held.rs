@@ -19,6 +19,7 @@ use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
 use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
+use crate::identifications::Silences;
 use model::{DirectionSummary, EpisodeKind, HeldBy, HeldSince, Mark, Time};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,7 @@ pub(super) struct Held {
     pushed: bool,
     /// Whether packets between that and the next never came past the capture.
     skipped: bool,
+    silences: Silences,
     /// Whether that was full, so that its message goes on.
     goes_on: bool,
     /// The largest that was not pushed: TCP cut it there, as more was queued.
@@ -291,14 +293,14 @@ impl Held {
         let begun = self.begun.take();
         let drained = self.drained.take().filter(|_| !self.peer_sent)?;
         // Where more was queued, and perhaps has left, something before the capture holds it.
-        if (!self.pushed && !self.is_near()) || self.skipped {
+        if !self.pushed && !self.is_near() {
             return None;
         }
         let after = |mark: Mark| Mark {
             time: mark.time + self.fastest_ns.unwrap_or(LONGEST_PATH_NS),
             ..mark
         };
-        if now - after(drained).time < PAUSE_NS {
+        if now - after(drained).time < PAUSE_NS || self.silences.lost(self.skipped) {
             return None;
         }
         // What is in flight here is what is in flight at the sender, all but a little.

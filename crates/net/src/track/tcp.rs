@@ -238,7 +238,7 @@ impl Tcp {
             acknowledge(out, s, d.reverse(), peer, stream);
             settle(out, s, d.reverse(), peer, stream, packet);
         }
-        if d == Direction::ToClient && !stream.goes_unasked {
+        if s.payload_length > 0 && d == Direction::ToClient && !stream.goes_unasked {
             let skips = |id| self.identifications.skips(id);
             stream.held.skipped(s.ip_id.is_some_and(skips));
         }
@@ -252,7 +252,7 @@ impl Tcp {
         {
             let full_sized = full_size(s, stream);
             let bytes = s.payload_length.into();
-            if self.identifications.saw(id, bytes, full_sized, s.mark.time) {
+            if self.identifications.saw(id, bytes, full_sized) {
                 out.skipped(s.mark, s.order);
             }
         }
