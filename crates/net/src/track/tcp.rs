@@ -129,13 +129,11 @@ impl Tcp {
         d: Direction,
     ) -> Verdict {
         match self.meter.take() {
-            None => {
-                let verdict = self.follow(out, s, bytes, d);
-                if out.handler.begins_account(out.state) {
-                    self.meter = Some(self.begin_account(s));
-                }
-                verdict
+            None if out.handler.begins_account(out.state) => {
+                let meter = self.begin_account(s);
+                self.follow_and_tell(out, s, bytes, d, meter)
             }
+            None => self.follow(out, s, bytes, d),
             Some(meter) => self.follow_and_tell(out, s, bytes, d, meter),
         }
     }
@@ -240,7 +238,10 @@ impl Tcp {
         }
         if s.payload_length > 0 && d == Direction::ToClient && !stream.goes_unasked {
             let skips = |id| self.identifications.skips(id);
-            stream.held.skipped(s.ip_id.is_some_and(skips));
+            let has_skipped = s.ip_id.is_some_and(skips);
+            // What it overtook comes later.
+            let follows = || data_position(stream.sent, s.tcp.sequence) <= stream.sent;
+            stream.held.skipped(has_skipped && follows());
         }
         data(out, s, bytes, d, stream, peer, packet);
         if s.payload_length > 0 {

@@ -138,11 +138,10 @@ pub(super) fn acknowledge<H: Handler>(
         let arrived = once || (recovering && stream.recovery.was_needless());
         let everything = arrived && position >= stream.sent;
         // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
-        let full_sized = stream.full_sized();
-        let may_be_window = everything
-            && stream.window.scale.is_none()
-            && flight > 2 * full_sized
-            && may_be_full(peer.last_window, flight, full_sized);
+        let may_be_window = everything && stream.window.scale.is_none() && {
+            let full_sized = stream.full_sized();
+            flight > 2 * full_sized && may_be_full(peer.last_window, flight, full_sized)
+        };
         (stream.held).acknowledged(position, alone && !may_be_window, everything, s.mark);
     }
     if !stream.recovery.is_quiet() {

@@ -96,10 +96,6 @@ fn new_data<H: Handler>(
     if !peer_seen {
         stream.recovery.new_data(start, s.mark, s.order);
     }
-    if start > stream.sent {
-        // It was overtaken.
-        stream.held.skipped(false);
-    }
     let held = match stream.goes_unasked && !stream.window.is_zero() {
         true => None,
         false => held_up(out, s, d, stream, end),
