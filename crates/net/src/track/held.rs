@@ -161,7 +161,14 @@ impl Held {
         self.goes_on && !self.peer_sent
     }
 
-    /// Whether its packet that came now shows that others did not.
+    /// Whether its sender was silent for long enough to be told of.
+    #[inline]
+    pub(super) fn may_have_paused(&self, now: Time) -> bool {
+        self.last_data
+            .is_some_and(|last| now - last.time >= PAUSE_NS)
+    }
+
+    /// Whether its packet that came behind that shows that others did not.
     pub(super) fn skipped(&mut self, skipped: bool) {
         self.skipped = skipped;
     }

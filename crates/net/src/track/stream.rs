@@ -277,8 +277,8 @@ impl Stream {
     }
 
     /// An acknowledgement came so long after what it covers, which was sent with so many bytes in flight (0 where that is
-    /// not known); `at_once` if no timer held it back, `waited` if its sender may have.
-    pub(super) fn sample(&mut self, ns: i64, flight: u64, at_once: bool, waited: bool) {
+    /// not known); `at_once` if no timer held it back.
+    pub(super) fn sample(&mut self, ns: i64, flight: u64, at_once: bool) {
         self.latest_round_trip = Some((ns, flight));
         let summary = &mut self.summary;
         summary.ack_rtt_count += 1;
@@ -293,7 +293,7 @@ impl Stream {
             // Those before were not.
             (summary.ack_prompt_count, summary.ack_prompt_max_ns) = (0, 0);
         }
-        if ns <= prompt && !waited {
+        if ns <= prompt {
             summary.ack_prompt_count += 1;
             summary.ack_prompt_max_ns = summary.ack_prompt_max_ns.max(ns);
         }
@@ -303,6 +303,16 @@ impl Stream {
         } else {
             self.round_trip_ns + (ns - self.round_trip_ns) / 8
         };
+    }
+
+    /// The acknowledgement that was sampled last, after so long, was not prompt: whose buffer is full waits with it, whatever came
+    /// (Linux: where it offers no more).
+    #[cold]
+    pub(super) fn waited(&mut self, ns: i64) {
+        let summary = &mut self.summary;
+        if ns <= summary.ack_prompt_max_ns {
+            summary.ack_prompt_count = summary.ack_prompt_count.saturating_sub(1);
+        }
     }
 
     /// Whether its round trips are worth waiting for, and about as short as they ever were: nothing queues on the way, where a

@@ -129,24 +129,29 @@ impl Tcp {
         d: Direction,
     ) -> Verdict {
         match self.meter.take() {
-            None if out.handler.begins_account(out.state) => {
-                let meter = self.begin_account(s);
-                self.follow_and_tell(out, s, bytes, d, meter)
-            }
+            None if out.handler.begins_account(out.state) => self.begin_account(out, s, bytes, d),
             None => self.follow(out, s, bytes, d),
             Some(meter) => self.follow_and_tell(out, s, bytes, d, meter),
         }
     }
 
-    /// As of a connection that was found open.
+    /// The same, with an account from here on, as of a connection that was found open.
     #[cold]
-    fn begin_account(&self, s: &Segment) -> Box<Meter> {
+    #[inline(never)]
+    fn begin_account<H: Handler>(
+        &mut self,
+        out: &mut Output<'_, H>,
+        s: &Segment,
+        bytes: &[u8],
+        d: Direction,
+    ) -> Verdict {
         let meter = Meter::new(s.mark, false);
         let tells_when = self.streams.iter().any(|stream| stream.queue.is_some());
-        Box::new(match tells_when {
+        let meter = match tells_when {
             true => meter.with_timelines(),
             false => meter,
-        })
+        };
+        self.follow_and_tell(out, s, bytes, d, Box::new(meter))
     }
 
     /// The same where the connection has an account: what the segment was shows in what it changed.
@@ -236,7 +241,7 @@ impl Tcp {
             acknowledge(out, s, d.reverse(), peer, stream);
             settle(out, s, d.reverse(), peer, stream, packet);
         }
-        if s.payload_length > 0 && d == Direction::ToClient && !stream.goes_unasked {
+        if d == Direction::ToClient && stream.held.may_have_paused(s.mark.time) {
             let skips = |id| self.identifications.skips(id);
             let has_skipped = s.ip_id.is_some_and(skips);
             // What it overtook comes later.

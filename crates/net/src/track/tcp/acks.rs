@@ -104,14 +104,13 @@ pub(super) fn acknowledge<H: Handler>(
             let stretch = Stretch::of(since, s.mark, s.order);
             out.episode(d, EpisodeKind::Unheard, stretch);
         }
-        let flight = newest.as_ref().map_or(0, |n| n.flight);
         let once = newest.is_some_and(|n| !n.again) && !recovering;
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
         stream.duplicate_acks = 0;
         let round_trip = stream.round_trip_ns;
         stream.recovery.acknowledged(position, echo, s, round_trip);
-        advanced = Some((once, recovering, flight));
+        advanced = Some((once, recovering));
     } else if alone
         && stream.sent > position
         && s.tcp.window != 0
@@ -131,7 +130,7 @@ pub(super) fn acknowledge<H: Handler>(
     if s.tcp.sack_count > 0 {
         selectively_acknowledged(s, position, stream);
     }
-    if let Some((once, recovering, flight)) = advanced
+    if let Some((once, recovering)) = advanced
         && !stream.goes_unasked
     {
         // What was sent again for nothing made nobody wait.
@@ -140,6 +139,7 @@ pub(super) fn acknowledge<H: Handler>(
         // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
         let may_be_window = everything && stream.window.scale.is_none() && {
             let full_sized = stream.full_sized();
+            let flight = stream.latest_round_trip.map_or(0, |(_, flight)| flight);
             flight > 2 * full_sized && may_be_full(peer.last_window, flight, full_sized)
         };
         (stream.held).acknowledged(position, alone && !may_be_window, everything, s.mark);
@@ -180,9 +180,10 @@ fn round_trip(
         let one_segment = bytes <= full_sized;
         let is_whole = stream.recovery.since().is_none();
         let at_once = !one_segment && is_whole && !stream.held.is_late(ns);
-        // Whose buffer is full waits with its acknowledgement, whatever came (Linux: no more is offered).
-        let waited = s.tcp.window == 0;
-        stream.sample(ns, flight, at_once && !waited, waited);
+        stream.sample(ns, flight, at_once);
+        if s.tcp.window == 0 {
+            stream.waited(ns);
+        }
         let is_unscaled = stream.window.scale.is_none();
         if let Some(queue) = stream.queue.as_mut().filter(|_| at_once)
             && !(is_unscaled && may_be_full(offered, flight, full_sized))
@@ -215,7 +216,7 @@ fn selectively_acknowledged(s: &Segment, acknowledged: u64, stream: &mut Stream)
     if arrived_now && let Some(at) = stream.flight.selectively(first.1) {
         let ns = s.mark.time - at;
         if s.payload_length == 0 && ns >= 0 {
-            stream.sample(ns, 0, false, false);
+            stream.sample(ns, 0, false);
         }
     }
     stream.sacked = stream.sacked.max(first.1).max(match s.tcp.sack_count {

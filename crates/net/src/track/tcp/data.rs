@@ -16,7 +16,8 @@ use model::{Direction, EpisodeKind, HeldBy, HeldSince, Time};
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
 
-/// Takes in the segment's own bytes.
+/// Takes in the segment's own bytes. For each of them there is one call: apart from that it takes 30 instructions more.
+#[inline(always)]
 pub(super) fn data<H: Handler>(
     out: &mut Output<'_, H>,
     s: &Segment,
