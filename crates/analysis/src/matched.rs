@@ -410,8 +410,13 @@ impl MatchedFacts {
                 || client.troubles.is_quiet(c.connection) && server.troubles.is_quiet(s.connection);
             let is_sure = hidden.is_unanswered || quiet();
             let sure = if is_sure { service } else { 0 };
-            let own = [sure, stall, blocked, held + unread];
-            return self.keep_hidden(call, own, lost);
+            let mut transfer = held + unread;
+            let causes = at_server.waiting.take_from(&mut transfer);
+            let own = [sure, stall, blocked, transfer];
+            let until = Time(c.request_first.time.0.saturating_add(hidden.least_ns));
+            let troubles = &client.troubles;
+            let unread_ns = troubles.unread_ns(c.connection, until, hidden.longer_ns);
+            return self.keep_hidden(call, own, (causes, unread_ns), lost);
         }
         let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {

@@ -49,6 +49,8 @@ pub struct Both {
     /// Where its response is hidden, how much longer than `response_ns` it may have waited. What is above is certain then,
     /// and does not add up to that.
     pub hidden_ns: Option<i64>,
+    /// Of that, how long its client did not read.
+    pub hidden_unread_ns: i64,
     pub held: Held,
     /// Where its connections' accounts are to be asked: its connection at the server, when its request began
     /// to leave, when its response did by the server's clock, and how long each took to leave.
@@ -151,9 +153,15 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         };
         charge(transfer, back, call.transfer_ns);
         charge(path, d, call.path_ns);
-        let known = own + call.behind_ns + call.transfer_ns + call.path_ns;
+        let mut known = own + call.behind_ns + call.transfer_ns + call.path_ns;
+        for way in [d, back] {
+            for (kind, ns) in call.held.each(way) {
+                charge(Cause::of_episode(kind), way, ns);
+                known += ns;
+            }
+        }
         charge(Cause::Hidden, d, (call.response_ns - known).max(0));
-        return ledger.hide(longer);
+        return ledger.hide(longer, call.hidden_unread_ns);
     }
     // What holds turns of a stream back, their connections' accounts say.
     let nagle = match facts.classes {

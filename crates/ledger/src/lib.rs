@@ -146,11 +146,18 @@ impl Ledger {
         self.charge(Cause::Unknown, Direction::ToServer, self.response);
     }
 
-    /// The call may have waited for so much longer: where its response stands is not seen.
-    fn hide(&mut self, longer_ns: i64) {
+    /// The call may have waited for so much longer, of which its client did not read for so long: where its response stands is not
+    /// seen.
+    fn hide(&mut self, longer_ns: i64, unread_ns: i64) {
         let longer = Bounds::between(0, longer_ns.max(0));
         self.response = self.response.plus(longer);
-        self.charge(Cause::Hidden, Direction::ToServer, longer);
+        let unread_ns = unread_ns.clamp(0, longer_ns.max(0));
+        let (unread, rest) = (
+            Bounds::between(0, unread_ns),
+            Bounds::between(0, longer_ns.max(0) - unread_ns),
+        );
+        self.charge(Cause::NotReading, Direction::ToClient, unread);
+        self.charge(Cause::Hidden, Direction::ToServer, rest);
     }
 
     /// A sender was silent for so long behind what may have ended a message: within one, or perhaps between two.

@@ -126,6 +126,8 @@ pub struct One {
     pub behind_ns: i64,
     /// Where its response is hidden, how much longer it may have waited than until the first bytes that may hold it.
     pub hidden_ns: i64,
+    /// Of that, how long its client did not read.
+    pub hidden_unread_ns: i64,
     /// Whether a server that had answered may not have sent as fast as it answers.
     pub may_be_held: bool,
     /// Of one that was never answered, how long it waited on with nothing heard any more on its connection: beyond the
@@ -318,7 +320,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     if call.may_be_held {
         ledger.doubt_sending();
     }
-    ledger.hide(call.hidden_ns);
+    ledger.hide(call.hidden_ns, call.hidden_unread_ns);
 }
 
 /// Round trips inside a response: the client confirms what the server asked for, and the server goes on. Each of the two
@@ -484,19 +486,20 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     let late_ns = late.answer_ns.min(wait);
     let mut left = wait - late_ns;
     ledger.charge(Cause::Path, d, Bounds::exactly(late_ns));
-    let stall = call.stall_ns.clamp(0, left);
-    left -= stall;
-    let mut waited = |way| {
+    let mut waited = |way, left: &mut i64| {
         if call.held.waiting.is_free(way) {
             return;
         }
-        let taken = call.held.waiting.only(way).take_from(&mut left);
+        let taken = call.held.waiting.only(way).take_from(left);
         for (kind, ns) in taken.each(way) {
             ledger.charge(Cause::of_episode(kind), way, Bounds::exactly(ns));
         }
     };
-    waited(back);
-    waited(d);
+    // Who may not send is silent, and not stalled for that; who does not read while he is silent is.
+    waited(back, &mut left);
+    let stall = call.stall_ns.clamp(0, left);
+    left -= stall;
+    waited(d, &mut left);
     // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.
     let known = call.held.waiting.sum(back) + call.held.passing.sum(back);
     let mut resent = (call.response_held_ns - known).clamp(0, left);

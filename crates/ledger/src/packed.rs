@@ -32,6 +32,7 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
+            alternating(self.hidden_unread_ns),
             self.lost.number() * 8
                 + u64::from(self.may_queue) * 4
                 + u64::from(self.began_before) * 2
@@ -86,7 +87,7 @@ impl Pack for One {
         self.wait_ns = straight(wait);
         self.response_passing_ns = straight(response_passing);
         match more & 2 {
-            0 => self.set_rare([0; 16]),
+            0 => self.set_rare([0; 17]),
             _ => self.set_rare(u.numbers()?),
         }
         if more & 1 == 1 {
@@ -101,7 +102,7 @@ impl Pack for One {
 impl One {
     /// What most calls have none of.
     #[inline(always)]
-    fn set_rare(&mut self, rare: [u64; 16]) {
+    fn set_rare(&mut self, rare: [u64; 17]) {
         let [
             request_held,
             response_held,
@@ -118,6 +119,7 @@ impl One {
             silent,
             late_request,
             late_answer,
+            unread,
             lost,
         ] = rare;
         self.request_held_ns = straight(request_held);
@@ -134,6 +136,7 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
+        self.hidden_unread_ns = straight(unread);
         self.lost = Lost::of(lost / 8);
         self.may_queue = lost / 4 % 2 == 1;
         self.began_before = lost / 2 % 2 == 1;
@@ -178,7 +181,7 @@ impl Pack for Both {
             alternating(self.sending_ns[0]),
             alternating(self.sending_ns[1]),
             self.hidden_ns.map_or(0, |ns| ns as u64 + 1),
-            u64::from(is_held),
+            self.hidden_unread_ns.unsigned_abs() * 2 + u64::from(is_held),
         ]);
         if is_held {
             p.held(&self.held);
@@ -216,7 +219,7 @@ impl Pack for Both {
             request_sending,
             response_sending,
             hidden,
-            is_held,
+            unread,
         ] = u.numbers()?;
         let at_ns = straight(at);
         self.row = row;
@@ -246,7 +249,8 @@ impl Pack for Both {
             at_ns + straight(response_after),
         ];
         self.sending_ns = [straight(request_sending), straight(response_sending)];
-        if is_held != 0 {
+        self.hidden_unread_ns = (unread / 2) as i64;
+        if unread % 2 == 1 {
             self.held = u.held()?;
         } else if !self.held.is_none() {
             self.held = Held::default();

@@ -297,6 +297,7 @@ proptest! {
             lost,
             held: HeldUp { passing, waiting },
             hidden_ns,
+            hidden_unread_ns: hidden_ns / 3,
             may_be_held: hidden_ns > 0,
             ..truth.at_client()
         };

@@ -177,6 +177,18 @@ impl Troubles {
         !self.0.lists.contains_key(&connection)
     }
 
+    /// Of so long from a moment on, how long a connection's client did not read.
+    pub fn unread_ns(&self, connection: ConnectionId, from: Time, longer_ns: i64) -> i64 {
+        if longer_ns <= 0 {
+            return 0;
+        }
+        let to = Time(from.0.saturating_add(longer_ns));
+        let closed = (EpisodeKind::ZeroWindow, Direction::ToClient);
+        let near = self.overlapping(connection, from, to);
+        let unread = near.filter(|t| (t.kind, t.direction) == closed);
+        unread.fold(0, |sum: i64, t| sum.saturating_add(t.overlap_ns(from, to)))
+    }
+
     /// What a connection went through that overlaps a stretch of time: searched once, whatever it is cloned for.
     pub fn overlapping(
         &self,

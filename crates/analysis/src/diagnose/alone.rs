@@ -276,6 +276,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         true => one.silent_ns = longer_ns,
         false => one.hidden_ns = longer_ns,
     }
+    one.hidden_unread_ns = (facts.troubles).unread_ns(b.connection, to, one.hidden_ns);
     one.may_be_held = is_hidden && !b.is_unanswered && !facts.troubles.is_quiet(b.connection);
     one
 }

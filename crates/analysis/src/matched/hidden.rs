@@ -4,7 +4,7 @@
 use super::{MatchedFacts, Unsettled};
 use crate::half::{Completeness, Half};
 use crate::ledgers::AtServer;
-use ledger::{Both, Lost};
+use ledger::{Both, Held, Lost};
 use model::Time;
 
 /// How long a call took of which a response is hidden: at least, how much longer at most, and how much of the least it was
@@ -12,7 +12,7 @@ use model::Time;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounded {
     pub(super) least_ns: i64,
-    longer_ns: i64,
+    pub(super) longer_ns: i64,
     on_the_way_ns: i64,
     /// Whether only its end is hidden: what was seen of it can be divided.
     pub(super) is_cut_off: bool,
@@ -87,7 +87,13 @@ impl MatchedFacts {
     }
 
     /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.
-    pub(super) fn keep_hidden(&mut self, call: &Unsettled, own: [i64; 4], lost: Lost) {
+    pub(super) fn keep_hidden(
+        &mut self,
+        call: &Unsettled,
+        own: [i64; 4],
+        (held, unread_ns): (Held, i64),
+        lost: Lost,
+    ) {
         let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
         let Some(hidden) = call.hidden else { return };
         let lost = match hidden.answer_lost {
@@ -108,7 +114,9 @@ impl MatchedFacts {
             transfer_ns,
             path_ns: hidden.on_the_way_ns,
             lost,
+            held,
             hidden_ns: Some(hidden.longer_ns),
+            hidden_unread_ns: unread_ns,
             sending_at_ns: [call.client.request_first.time.0; 2],
             ..call.called()
         });

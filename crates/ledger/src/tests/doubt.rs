@@ -206,3 +206,41 @@ fn what_no_host_acknowledged_may_have_been_on_its_way() {
         Some(Bounds::exactly(1_800 * MS))
     );
 }
+
+/// A server that may not send is silent; and whatever a reply that nobody sees waited for, a client that did not read is no network.
+#[test]
+fn what_a_client_did_not_read_is_his_though_nobody_sees_where_the_answer_stands() {
+    let mut closed = Held::default();
+    closed.add(Direction::ToClient, EpisodeKind::ZeroWindow, 30 * MS);
+    let call = One {
+        wait_ns: 40 * MS,
+        stall_ns: 35 * MS,
+        held: HeldUp {
+            waiting: closed,
+            ..HeldUp::default()
+        },
+        hidden_ns: 100 * MS,
+        hidden_unread_ns: 80 * MS,
+        ..One::default()
+    };
+    let (near, far) = (Half::Here, Half::Away(Bounds::between(MS / 2, 4 * MS)));
+    let at_server = of_one(&call, &one_facts(near, far));
+    let both = Both {
+        response_ns: 42 * MS,
+        stall_ns: 10 * MS,
+        path_ns: 2 * MS,
+        held: closed,
+        hidden_ns: Some(100 * MS),
+        hidden_unread_ns: 80 * MS,
+        ..Both::default()
+    };
+    let both = of_both(&both, &both_facts());
+    for ledger in [at_server, both] {
+        let unread = Some(Bounds::between(30 * MS, 110 * MS));
+        assert_eq!(charged(&ledger, Cause::NotReading), unread);
+        let stall = Some(Bounds::exactly(10 * MS));
+        assert_eq!(charged(&ledger, Cause::Stall), stall);
+        let hidden = Some(Bounds::between(0, 20 * MS));
+        assert_eq!(charged(&ledger, Cause::Hidden), hidden);
+    }
+}
