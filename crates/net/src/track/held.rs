@@ -42,6 +42,8 @@ const SLOW_IN_A_ROW: u8 = 3;
 const ANSWER_NS: i64 = 500_000;
 const ANSWER_SHARE: i64 = 4;
 
+/// After so long without data its sender's next packet shows whether its identifications went on meanwhile.
+const SILENCE_NS: i64 = 2 * MILLISECOND;
 /// A shorter silence of a sender with nothing in flight is not worth telling.
 const PAUSE_NS: i64 = 20 * MILLISECOND;
 /// There and back, no path takes longer: of a sender that has answered nothing yet that is all there is.
@@ -86,7 +88,7 @@ pub(super) struct Held {
     last_data: Option<Mark>,
     /// Whether that was pushed: its sender had nothing more queued.
     pushed: bool,
-    /// Whether packets between that and the next never came past the capture.
+    /// Whether packets in the silence before the one that came behind it never came past the capture.
     skipped: bool,
     silences: Silences,
     /// Whether that was full, so that its message goes on.
@@ -161,16 +163,16 @@ impl Held {
         self.goes_on && !self.peer_sent
     }
 
-    /// Whether its sender was silent for long enough to be told of.
+    /// Whether its sender has sent no data for a while.
     #[inline]
-    pub(super) fn may_have_paused(&self, now: Time) -> bool {
+    pub(super) fn was_silent(&self, now: Time) -> bool {
         self.last_data
-            .is_some_and(|last| now - last.time >= PAUSE_NS)
+            .is_some_and(|last| now - last.time >= SILENCE_NS)
     }
 
     /// Whether its packet that came behind that shows that others did not.
     pub(super) fn skipped(&mut self, skipped: bool) {
-        self.skipped = skipped;
+        self.skipped = self.silences.lost(skipped);
     }
 
     pub(super) fn peer_sent(&mut self) {
@@ -307,7 +309,7 @@ impl Held {
             time: mark.time + self.fastest_ns.unwrap_or(LONGEST_PATH_NS),
             ..mark
         };
-        if now - after(drained).time < PAUSE_NS || self.silences.lost(self.skipped) {
+        if now - after(drained).time < PAUSE_NS || self.skipped {
             return None;
         }
         // What is in flight here is what is in flight at the sender, all but a little.

@@ -241,7 +241,7 @@ impl Tcp {
             acknowledge(out, s, d.reverse(), peer, stream);
             settle(out, s, d.reverse(), peer, stream, packet);
         }
-        if d == Direction::ToClient && stream.held.may_have_paused(s.mark.time) {
+        if d == Direction::ToClient && stream.held.was_silent(s.mark.time) {
             let skips = |id| self.identifications.skips(id);
             let has_skipped = s.ip_id.is_some_and(skips);
             // What it overtook comes later.
