@@ -180,6 +180,8 @@ def test_rows_of_a_ring_that_is_split_among_workers_are_those_of_one_process(ses
     alone = expected([ring_of_ten])
     assert found.num_rows == alone.num_rows > 0
     assert rows(found) == rows(alone)
+    [judged] = ring.diagnose(session, [str(ring_of_ten)], split=True)
+    assert judged.json == slowside.diagnose(ring_of_ten).json
 
 
 def test_an_executor_that_is_killed_at_its_work_takes_no_row_along(session, cluster, tmp_path):
