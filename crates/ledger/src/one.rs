@@ -128,6 +128,10 @@ pub struct One {
     pub hidden_ns: i64,
     /// Of that, how long its client did not read.
     pub hidden_unread_ns: i64,
+    /// Of one during which something was lost, of a client that waits for each answer: how long after its end that asked for
+    /// something else; or that it did not, and the capture was over.
+    pub went_on_ns: Option<i64>,
+    pub was_last: bool,
     /// Whether a server that had answered may not have sent as fast as it answers.
     pub may_be_held: bool,
     /// Of one that was never answered, how long it waited on with nothing heard any more on its connection: beyond the
@@ -223,9 +227,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let mut beyond = facts.to_client.bounds();
     // What TCP loses further on it sends again, past the capture.
     let is_lost_before = call.lost == Lost::Perhaps && !call.is_datagram;
-    if is_lossy && !is_lost_before && !facts.to_client.is_here() {
-        // What was sent again may have been lost again further on.
-        beyond.hi_ns = None;
+    if is_lossy && !is_lost_before && !facts.to_client.is_here() && !call.was_last {
+        // What was sent again may have been lost again further on, until the client went on.
+        beyond.hi_ns = call.went_on_ns.filter(|ns| *ns >= beyond.lo_ns);
     }
     let silent = call.silent_ns.max(0);
     let again = Bounds {

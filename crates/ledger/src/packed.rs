@@ -33,7 +33,9 @@ impl Pack for One {
             alternating(late_request),
             alternating(late_answer),
             alternating(self.hidden_unread_ns),
-            self.lost.number() * 8
+            self.went_on_ns.map_or(0, |ns| ns.unsigned_abs() + 1),
+            self.lost.number() * 16
+                + u64::from(self.was_last) * 8
                 + u64::from(self.may_queue) * 4
                 + u64::from(self.began_before) * 2
                 + u64::from(self.is_datagram),
@@ -87,7 +89,7 @@ impl Pack for One {
         self.wait_ns = straight(wait);
         self.response_passing_ns = straight(response_passing);
         match more & 2 {
-            0 => self.set_rare([0; 17]),
+            0 => self.set_rare([0; 18]),
             _ => self.set_rare(u.numbers()?),
         }
         if more & 1 == 1 {
@@ -102,7 +104,7 @@ impl Pack for One {
 impl One {
     /// What most calls have none of.
     #[inline(always)]
-    fn set_rare(&mut self, rare: [u64; 17]) {
+    fn set_rare(&mut self, rare: [u64; 18]) {
         let [
             request_held,
             response_held,
@@ -120,6 +122,7 @@ impl One {
             late_request,
             late_answer,
             unread,
+            went_on,
             lost,
         ] = rare;
         self.request_held_ns = straight(request_held);
@@ -137,7 +140,9 @@ impl One {
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
         self.hidden_unread_ns = straight(unread);
-        self.lost = Lost::of(lost / 8);
+        self.went_on_ns = went_on.checked_sub(1).map(|ns| ns as i64);
+        self.lost = Lost::of(lost / 16);
+        self.was_last = lost / 8 % 2 == 1;
         self.may_queue = lost / 4 % 2 == 1;
         self.began_before = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;

@@ -133,7 +133,9 @@ impl OneSided {
             };
             // What follows asks for times that it has not.
             if b.hidden_ns.is_some() {
-                self.kept.push(&settled(&b, facts));
+                let mut one = settled(&b, facts);
+                self.went_on(&b, &mut one, reached.is_none());
+                self.kept.push(&one);
                 continue;
             }
             let took = b.response.time - b.request.time;
@@ -156,6 +158,7 @@ impl OneSided {
                 self.lock_waits.add(b.work, waited, &lock);
             }
             let mut one = settled(&b, facts);
+            self.went_on(&b, &mut one, reached.is_none());
             one.locked_ns = lock.map_or(0, |lock| lock.ns);
             one.lock_ns = lock.map_or(0, |lock| lock.chain_ns);
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
@@ -175,6 +178,23 @@ impl OneSided {
         }
     }
 }
+
+impl OneSided {
+    /// Notes of a call during which something was lost when its client asked for the next thing on this connection: whoever
+    /// waits for each answer had it by then.
+    fn went_on(&self, b: &Brief, one: &mut One, is_over: bool) {
+        if one.lost == Lost::Nothing || b.work == 0 {
+            return;
+        }
+        let next = |n: &&Brief| n.connection == b.connection && n.request.time >= b.response.time;
+        let next = self.unsettled.iter().take(NEXT).find(next);
+        one.went_on_ns = next.map(|next| next.request.time - b.response.time);
+        one.was_last = is_over && next.is_none();
+    }
+}
+
+/// Calls among which a connection's next is looked for.
+const NEXT: usize = 4_096;
 
 /// A call with what its connection and its server went through meanwhile.
 fn settled(b: &Brief, facts: &CaptureFacts) -> One {

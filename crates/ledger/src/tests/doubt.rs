@@ -244,3 +244,32 @@ fn what_a_client_did_not_read_is_his_though_nobody_sees_where_the_answer_stands(
         assert_eq!(charged(&ledger, Cause::Hidden), hidden);
     }
 }
+
+/// What was lost further on was there when its client asked for the next thing, or is beyond the capture.
+#[test]
+fn who_went_on_had_his_answer() {
+    let lost = One {
+        wait_ns: 5 * MS,
+        lost: Lost::Hidden,
+        ..One::default()
+    };
+    let far = Half::Away(Bounds::between(MS / 2, 4 * MS));
+    let most = |call: &One| {
+        let ledger = of_one(call, &one_facts(Half::Here, far));
+        charged(&ledger, Cause::Unknown).map(|ns| (ns.lo_ns, ns.hi_ns))
+    };
+    let least = 5 * MS + MS / 2;
+    assert_eq!(most(&lost), Some((least, None)));
+    let went_on = |ns| One {
+        went_on_ns: Some(ns),
+        ..lost.clone()
+    };
+    assert_eq!(most(&went_on(20 * MS)), Some((least, Some(25 * MS))));
+    // That had been sent before the answer came.
+    assert_eq!(most(&went_on(MS / 4)), Some((least, None)));
+    let was_last = One {
+        was_last: true,
+        ..lost.clone()
+    };
+    assert_eq!(most(&was_last), Some((least, Some(9 * MS))));
+}
