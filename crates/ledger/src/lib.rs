@@ -148,15 +148,20 @@ impl Ledger {
 
     /// The call may have waited for so much longer, of which its client did not read for so long: where its response stands is not
     /// seen.
+    #[inline]
     fn hide(&mut self, longer_ns: i64, unread_ns: i64) {
-        let longer = Bounds::between(0, longer_ns.max(0));
-        self.response = self.response.plus(longer);
-        let unread_ns = unread_ns.clamp(0, longer_ns.max(0));
-        let (unread, rest) = (
-            Bounds::between(0, unread_ns),
-            Bounds::between(0, longer_ns.max(0) - unread_ns),
-        );
+        // Most are seen.
+        if longer_ns > 0 {
+            self.hide_some(longer_ns, unread_ns.clamp(0, longer_ns));
+        }
+    }
+
+    #[cold]
+    fn hide_some(&mut self, longer_ns: i64, unread_ns: i64) {
+        self.response = self.response.plus(Bounds::between(0, longer_ns));
+        let unread = Bounds::between(0, unread_ns);
         self.charge(Cause::NotReading, Direction::ToClient, unread);
+        let rest = Bounds::between(0, longer_ns - unread_ns);
         self.charge(Cause::Hidden, Direction::ToServer, rest);
     }
 

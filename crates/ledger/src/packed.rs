@@ -32,8 +32,6 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
-            alternating(self.hidden_unread_ns),
-            self.went_on_ns.map_or(0, |ns| ns.unsigned_abs() + 1),
             self.lost.number() * 16
                 + u64::from(self.was_last) * 8
                 + u64::from(self.may_queue) * 4
@@ -41,6 +39,7 @@ impl Pack for One {
                 + u64::from(self.is_datagram),
         ];
         let is_rare = rare.iter().fold(0, |bits, n| bits | n) != 0;
+        let is_lossy = self.hidden_unread_ns != 0 || self.went_on_ns.is_some();
         p.numbers(&[
             self.row,
             self.connection,
@@ -52,10 +51,14 @@ impl Pack for One {
             alternating(self.request_passing_ns),
             alternating(self.wait_ns),
             alternating(self.response_passing_ns),
-            u64::from(is_rare) * 2 + u64::from(is_held),
+            u64::from(is_lossy) * 4 + u64::from(is_rare) * 2 + u64::from(is_held),
         ]);
         if is_rare {
             p.numbers(&rare);
+        }
+        if is_lossy {
+            let went_on = self.went_on_ns.map_or(0, |ns| ns.unsigned_abs() + 1);
+            p.numbers(&[alternating(self.hidden_unread_ns), went_on]);
         }
         if is_held {
             p.held_up(&self.held);
@@ -89,9 +92,15 @@ impl Pack for One {
         self.wait_ns = straight(wait);
         self.response_passing_ns = straight(response_passing);
         match more & 2 {
-            0 => self.set_rare([0; 18]),
+            0 => self.set_rare([0; 16]),
             _ => self.set_rare(u.numbers()?),
         }
+        let [unread, went_on] = match more & 4 {
+            0 => [0; 2],
+            _ => u.numbers()?,
+        };
+        self.hidden_unread_ns = straight(unread);
+        self.went_on_ns = went_on.checked_sub(1).map(|ns| ns as i64);
         if more & 1 == 1 {
             self.held = u.held_up()?;
         } else if !self.held.is_none() {
@@ -104,7 +113,7 @@ impl Pack for One {
 impl One {
     /// What most calls have none of.
     #[inline(always)]
-    fn set_rare(&mut self, rare: [u64; 18]) {
+    fn set_rare(&mut self, rare: [u64; 16]) {
         let [
             request_held,
             response_held,
@@ -121,8 +130,6 @@ impl One {
             silent,
             late_request,
             late_answer,
-            unread,
-            went_on,
             lost,
         ] = rare;
         self.request_held_ns = straight(request_held);
@@ -139,8 +146,6 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
-        self.hidden_unread_ns = straight(unread);
-        self.went_on_ns = went_on.checked_sub(1).map(|ns| ns as i64);
         self.lost = Lost::of(lost / 16);
         self.was_last = lost / 8 % 2 == 1;
         self.may_queue = lost / 4 % 2 == 1;

@@ -134,7 +134,9 @@ impl OneSided {
             // What follows asks for times that it has not.
             if b.hidden_ns.is_some() {
                 let mut one = settled(&b, facts);
-                self.went_on(&b, &mut one, reached.is_none());
+                if one.lost != Lost::Nothing && b.work != 0 {
+                    self.went_on(&b, &mut one, reached.is_none());
+                }
                 self.kept.push(&one);
                 continue;
             }
@@ -158,7 +160,9 @@ impl OneSided {
                 self.lock_waits.add(b.work, waited, &lock);
             }
             let mut one = settled(&b, facts);
-            self.went_on(&b, &mut one, reached.is_none());
+            if one.lost != Lost::Nothing && b.work != 0 {
+                self.went_on(&b, &mut one, reached.is_none());
+            }
             one.locked_ns = lock.map_or(0, |lock| lock.ns);
             one.lock_ns = lock.map_or(0, |lock| lock.chain_ns);
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
@@ -182,10 +186,8 @@ impl OneSided {
 impl OneSided {
     /// Notes of a call during which something was lost when its client asked for the next thing on this connection: whoever
     /// waits for each answer had it by then.
+    #[cold]
     fn went_on(&self, b: &Brief, one: &mut One, is_over: bool) {
-        if one.lost == Lost::Nothing || b.work == 0 {
-            return;
-        }
         let next = |n: &&Brief| n.connection == b.connection && n.request.time >= b.response.time;
         let next = self.unsettled.iter().take(NEXT).find(next);
         one.went_on_ns = next.map(|next| next.request.time - b.response.time);
@@ -296,7 +298,9 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         true => one.silent_ns = longer_ns,
         false => one.hidden_ns = longer_ns,
     }
-    one.hidden_unread_ns = (facts.troubles).unread_ns(b.connection, to, one.hidden_ns);
+    if one.hidden_ns > 0 {
+        one.hidden_unread_ns = (facts.troubles).unread_ns(b.connection, to, one.hidden_ns);
+    }
     one.may_be_held = is_hidden && !b.is_unanswered && !facts.troubles.is_quiet(b.connection);
     one
 }

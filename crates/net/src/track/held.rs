@@ -271,6 +271,17 @@ impl Held {
         (released || same_burst).then(|| self.backlog.unwrap_or(last))
     }
 
+    /// Whether an acknowledgement came late just now.
+    #[inline]
+    pub(super) fn is_late_since(&self, now: Time) -> bool {
+        self.late.is_some_and(|late| late.at == now)
+    }
+
+    /// The window may have held what was acknowledged late: no timer did for certain.
+    pub(super) fn was_perhaps_the_window(&mut self) {
+        self.late = None;
+    }
+
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
     pub(super) fn was_the_window(&mut self) {
         self.late = None;

@@ -136,13 +136,15 @@ pub(super) fn acknowledge<H: Handler>(
         // What was sent again for nothing made nobody wait.
         let arrived = once || (recovering && stream.recovery.was_needless());
         let everything = arrived && position >= stream.sent;
-        // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
-        let may_be_window = everything && stream.window.scale.is_none() && {
+        (stream.held).acknowledged(position, alone, everything, s.mark);
+        if stream.held.is_late_since(now) && stream.window.scale.is_none() {
+            // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
             let full_sized = stream.full_sized();
             let flight = stream.latest_round_trip.map_or(0, |(_, flight)| flight);
-            flight > 2 * full_sized && may_be_full(peer.last_window, flight, full_sized)
-        };
-        (stream.held).acknowledged(position, alone && !may_be_window, everything, s.mark);
+            if flight > 2 * full_sized && may_be_full(peer.last_window, flight, full_sized) {
+                stream.held.was_perhaps_the_window();
+            }
+        }
     }
     if !stream.recovery.is_quiet() {
         if let Some(stretch) = stream.recovery.due(now) {
