@@ -12,8 +12,6 @@ const LARGEST_STEP: i16 = 1_000;
 /// Steps that are seen before anything is said, and how many in twenty must fit.
 const STEPS: u32 = 20;
 const FITTING_OF_20: u64 = 18;
-/// Who does not count over so many steps, every second of them, never will: hosts that set 0 (RFC 6864), or by chance.
-const MANY_STEPS: u32 = 200;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Identifications {
@@ -21,16 +19,14 @@ pub(crate) struct Identifications {
     steps: u32,
     fitting: u32,
     skipped: u32,
-    /// Whether they are something else than a counter, and not looked at any more.
-    are_random: bool,
 }
 
 /// Silences of a sender over which its identifications went on, and over which some were skipped: over most of them they go on, unless
 /// it counts for all of its connections.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Silences {
-    went_on: u16,
-    jumped: u16,
+    went_on: u8,
+    jumped: u8,
 }
 
 impl Silences {
@@ -49,9 +45,6 @@ impl Identifications {
     /// A packet with this identification and so many bytes of data, of full size `full_sized`. Whether some were skipped
     /// before it, where they count.
     pub(crate) fn saw(&mut self, id: u16, payload: u64, full_sized: u64) -> bool {
-        if self.are_random {
-            return false;
-        }
         let pieces = segments(payload, full_sized);
         if self.expected == Some(id) {
             // As a rule.
@@ -74,7 +67,6 @@ impl Identifications {
         let next = id.wrapping_add(pieces as u16);
         if let Some(expected) = self.expected {
             self.steps = self.steps.saturating_add(1);
-            self.are_random = self.steps >= MANY_STEPS && self.fitting < self.steps / 2;
             match id.wrapping_sub(expected) as i16 {
                 skipped @ 1..=LARGEST_STEP => {
                     let skipped = u32::from(skipped.unsigned_abs());

@@ -127,6 +127,9 @@ pub(crate) struct OpenConnection {
 /// often would cost more than the calls.
 const SPOKE_NS: i64 = 10_000_000;
 
+/// Connections that are closed at once, from which on room for more is made little by little.
+const MANY_CLOSED: usize = 1_024;
+
 /// Ports of UDP where names are asked for.
 const LOOKUPS: [u16; 4] = [53, 137, 5353, 5355];
 
@@ -564,6 +567,11 @@ impl Handler for Link {
             sqlnet: conversation.agreed(),
             ..summary
         };
+        // To double would ask for more at once than all else takes: a summary is some 4 KB, and the end of a capture has thousands.
+        let closed = self.connections.len();
+        if closed >= MANY_CLOSED && closed == self.connections.capacity() {
+            self.connections.reserve_exact(closed / 8);
+        }
         self.connections.push((order, summary));
     }
 }

@@ -138,8 +138,7 @@ pub(super) struct Sender {
     shortest_ns: i64,
     writes: Writes,
     identifications: Identifications,
-    /// When the last packet came, and whether it shows that others before it never came past the capture.
-    identified_at: Time,
+    /// Whether the last packet shows that others before it never came past the capture.
     skipped: bool,
     silences: Silences,
     /// Whether the receiver's window had room for half as much again: Linux sends no less than a third
@@ -182,7 +181,6 @@ impl Sender {
             shortest_ns: i64::MAX,
             writes: Writes::default(),
             identifications: Identifications::default(),
-            identified_at: first.time,
             skipped: false,
             silences: Silences::default(),
             had_room: false,
@@ -235,10 +233,9 @@ impl Sender {
 
     pub(super) fn identified(&mut self, id: u16, payload: u64, full_sized: u64, now: Time) {
         self.skipped = self.identifications.saw(id, payload, full_sized);
-        if now - self.identified_at >= SILENCE_NS {
+        if payload > 0 && now - self.last_data >= SILENCE_NS {
             self.skipped = self.silences.lost(self.skipped);
         }
-        self.identified_at = now;
     }
 
     /// An acknowledgement came after so long, whatever it may have waited for besides.

@@ -103,6 +103,8 @@ impl Runs {
     }
 
     fn started(&self, mut command: Command, line: &str) -> Ran {
+        // What is said is one line, where nobody has asked for more.
+        command.env_remove("RUST_BACKTRACE");
         let at = |name: &str| self.folder.join(name);
         let (told, out, files) = (at("told"), at("output"), at("files"));
         let _ = fs::remove_dir_all(&files);
