@@ -413,10 +413,7 @@ impl MatchedFacts {
             let mut transfer = held + unread;
             let causes = at_server.waiting.take_from(&mut transfer);
             let own = [sure, stall, blocked, transfer];
-            let until = Time(c.request_first.time.0.saturating_add(hidden.least_ns));
-            let troubles = &client.troubles;
-            let unread_ns = troubles.unread_ns(c.connection, until, hidden.longer_ns);
-            return self.keep_hidden(call, own, (causes, unread_ns), lost);
+            return self.keep_hidden(call, own, causes, lost, &client.troubles);
         }
         let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {

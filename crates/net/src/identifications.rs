@@ -21,6 +21,9 @@ pub(crate) struct Identifications {
     skipped: u32,
 }
 
+/// After so long without data a sender's next shows whether its identifications went on meanwhile.
+pub(crate) const SILENCE_NS: i64 = 2_000_000;
+
 /// Silences of a sender over which its identifications went on, and over which some were skipped: over most of them they go on, unless
 /// it counts for all of its connections.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]

@@ -179,9 +179,6 @@ impl Troubles {
 
     /// Of so long from a moment on, how long a connection's client did not read.
     pub fn unread_ns(&self, connection: ConnectionId, from: Time, longer_ns: i64) -> i64 {
-        if longer_ns <= 0 {
-            return 0;
-        }
         let to = Time(from.0.saturating_add(longer_ns));
         let closed = (EpisodeKind::ZeroWindow, Direction::ToClient);
         let near = self.overlapping(connection, from, to);

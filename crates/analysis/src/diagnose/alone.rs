@@ -16,6 +16,9 @@ use model::{Call, Direction, EpisodeKind, Mark, Time};
 /// As for matched calls: longer than a retransmission timer usually backs off to.
 const SETTLE_NS: i64 = 4_000_000_000;
 
+/// Calls among which a connection's next is looked for.
+const NEXT: usize = 4_096;
+
 /// What fits into a frame passes any line in next to no time.
 const FRAME_BYTES: u64 = 1_500;
 
@@ -131,12 +134,12 @@ impl OneSided {
             let Some(b) = self.unsettled.pop_front() else {
                 return;
             };
+            let mut one = settled(&b, facts);
+            if one.lost != Lost::Nothing && b.work != 0 {
+                self.went_on(&b, &mut one, reached.is_none());
+            }
             // What follows asks for times that it has not.
             if b.hidden_ns.is_some() {
-                let mut one = settled(&b, facts);
-                if one.lost != Lost::Nothing && b.work != 0 {
-                    self.went_on(&b, &mut one, reached.is_none());
-                }
                 self.kept.push(&one);
                 continue;
             }
@@ -159,10 +162,6 @@ impl OneSided {
                 let waited = b.response_first.time - b.request_last.time;
                 self.lock_waits.add(b.work, waited, &lock);
             }
-            let mut one = settled(&b, facts);
-            if one.lost != Lost::Nothing && b.work != 0 {
-                self.went_on(&b, &mut one, reached.is_none());
-            }
             one.locked_ns = lock.map_or(0, |lock| lock.ns);
             one.lock_ns = lock.map_or(0, |lock| lock.chain_ns);
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
@@ -181,9 +180,7 @@ impl OneSided {
             self.kept.push(&one);
         }
     }
-}
 
-impl OneSided {
     /// Notes of a call during which something was lost when its client asked for the next thing on this connection: whoever
     /// waits for each answer had it by then.
     #[cold]
@@ -194,9 +191,6 @@ impl OneSided {
         one.was_last = is_over && next.is_none();
     }
 }
-
-/// Calls among which a connection's next is looked for.
-const NEXT: usize = 4_096;
 
 /// A call with what its connection and its server went through meanwhile.
 fn settled(b: &Brief, facts: &CaptureFacts) -> One {

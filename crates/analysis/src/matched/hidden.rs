@@ -2,6 +2,7 @@
 //! waited at least, whose of it that was, and how much longer they may have waited.
 
 use super::{MatchedFacts, Unsettled};
+use crate::capture_facts::Troubles;
 use crate::half::{Completeness, Half};
 use crate::ledgers::AtServer;
 use ledger::{Both, Held, Lost};
@@ -12,7 +13,7 @@ use model::Time;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounded {
     pub(super) least_ns: i64,
-    pub(super) longer_ns: i64,
+    longer_ns: i64,
     on_the_way_ns: i64,
     /// Whether only its end is hidden: what was seen of it can be divided.
     pub(super) is_cut_off: bool,
@@ -91,11 +92,14 @@ impl MatchedFacts {
         &mut self,
         call: &Unsettled,
         own: [i64; 4],
-        (held, unread_ns): (Held, i64),
+        held: Held,
         lost: Lost,
+        at_client: &Troubles,
     ) {
         let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
         let Some(hidden) = call.hidden else { return };
+        let (c, longer_ns) = (&call.client, hidden.longer_ns);
+        let until = Time(c.request_first.time.0.saturating_add(hidden.least_ns));
         let lost = match hidden.answer_lost {
             Lost::Nothing => lost,
             lost => lost,
@@ -115,9 +119,9 @@ impl MatchedFacts {
             path_ns: hidden.on_the_way_ns,
             lost,
             held,
-            hidden_ns: Some(hidden.longer_ns),
-            hidden_unread_ns: unread_ns,
-            sending_at_ns: [call.client.request_first.time.0; 2],
+            hidden_ns: Some(longer_ns),
+            hidden_unread_ns: at_client.unread_ns(c.connection, until, longer_ns),
+            sending_at_ns: [c.request_first.time.0; 2],
             ..call.called()
         });
     }

@@ -20,7 +20,7 @@ use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
 use super::{may_be_full, segments};
-use crate::identifications::{Identifications, Silences};
+use crate::identifications::{Identifications, SILENCE_NS, Silences};
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Vanished};
 use serde::{Deserialize, Serialize};
 
@@ -78,9 +78,6 @@ pub(crate) struct Transmission {
     pub kind: Kind,
     pub full_sized: u64,
 }
-
-/// A sender that sends nothing for so long is silent.
-const SILENCE_NS: i64 = 1_000_000;
 
 /// The last transmission.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]

@@ -19,7 +19,7 @@ use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
 use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
-use crate::identifications::Silences;
+use crate::identifications::{SILENCE_NS, Silences};
 use model::{DirectionSummary, EpisodeKind, HeldBy, HeldSince, Mark, Time};
 use serde::{Deserialize, Serialize};
 
@@ -42,8 +42,6 @@ const SLOW_IN_A_ROW: u8 = 3;
 const ANSWER_NS: i64 = 500_000;
 const ANSWER_SHARE: i64 = 4;
 
-/// After so long without data its sender's next packet shows whether its identifications went on meanwhile.
-const SILENCE_NS: i64 = 2 * MILLISECOND;
 /// A shorter silence of a sender with nothing in flight is not worth telling.
 const PAUSE_NS: i64 = 20 * MILLISECOND;
 /// There and back, no path takes longer: of a sender that has answered nothing yet that is all there is.
@@ -273,7 +271,7 @@ impl Held {
 
     /// Whether an acknowledgement came late just now.
     #[inline]
-    pub(super) fn is_late_since(&self, now: Time) -> bool {
+    pub(super) fn came_late(&self, now: Time) -> bool {
         self.late.is_some_and(|late| late.at == now)
     }
 

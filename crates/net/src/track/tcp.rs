@@ -241,7 +241,8 @@ impl Tcp {
             acknowledge(out, s, d.reverse(), peer, stream);
             settle(out, s, d.reverse(), peer, stream, packet);
         }
-        if d == Direction::ToClient && stream.held.was_silent(s.mark.time) {
+        let is_data = s.payload_length > 0;
+        if is_data && d == Direction::ToClient && stream.held.was_silent(s.mark.time) {
             let skips = |id| self.identifications.skips(id);
             let has_skipped = s.ip_id.is_some_and(skips);
             // What it overtook comes later.

@@ -66,15 +66,11 @@ pub(super) fn place(file: u32, position: u32) -> u64 {
     u64::from(file) << 32 | u64::from(position)
 }
 
-/// What a file's name ends in: six digits, behind which a checksum may stand.
+/// What a file's name ends in: a dot, of which there may be others before it, and six digits, behind which a checksum may stand.
 fn file(name: &[u8]) -> Option<u32> {
-    let dot = name.iter().position(|b| *b == b'.')?;
-    let digits = name.get(dot + 1..dot + 7)?;
-    let digits = std::str::from_utf8(digits).ok()?;
-    digits
-        .parse()
-        .ok()
-        .filter(|_| digits.bytes().all(|b| b.is_ascii_digit()))
+    let mut all = name.windows(1 + 6).filter_map(|w| w.strip_prefix(b"."));
+    let digits = all.find(|d| d.iter().all(u8::is_ascii_digit))?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {
@@ -116,6 +112,8 @@ pub(super) mod tests {
         let (_, payload) = parsed(CONFIRMED);
         assert_eq!(confirmed(payload), Some(Copied::Confirmed(place(1, 0x6db))));
         assert!(place(1, u32::MAX) < place(2, 4));
+        assert_eq!(file(b"db.example.com-bin.000017.\x31\x82"), Some(17));
+        assert_eq!(file(b"bin.17"), None);
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub(super) fn acknowledge<H: Handler>(
         let arrived = once || (recovering && stream.recovery.was_needless());
         let everything = arrived && position >= stream.sent;
         (stream.held).acknowledged(position, alone, everything, s.mark);
-        if stream.held.is_late_since(now) && stream.window.scale.is_none() {
+        if stream.held.came_late(now) && stream.window.scale.is_none() {
             // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
             let full_sized = stream.full_sized();
             let flight = stream.latest_round_trip.map_or(0, |(_, flight)| flight);
