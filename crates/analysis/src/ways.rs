@@ -49,6 +49,12 @@ impl Ways {
         }
     }
 
+    /// Whether all connections were between the same two hosts.
+    pub(crate) fn is_one(&self) -> bool {
+        let is_new = |hosts: &&Hosts| !self.pairs.contains_key(*hosts);
+        self.pairs.len() + self.unknown.iter().filter(is_new).count() <= 1
+    }
+
     /// Of a client and a server, as handshakes show it.
     #[cfg(test)]
     pub(crate) fn of_one(hosts: [u8; 2], halves_ns: [Option<i64>; 2]) -> Ways {

@@ -401,7 +401,7 @@ impl Profiler {
     #[must_use]
     pub fn crossed(&self) -> Crossed {
         let by_hosts = split::crossed(&self.groups);
-        let one = by_hosts.len() == 1 && self.paths.count() <= 1;
+        let one = by_hosts.len() == 1 && self.paths.is_one();
         let mut all = by_hosts.into_values();
         all.next().filter(|_| one).unwrap_or_default()
     }

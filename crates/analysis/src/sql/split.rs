@@ -9,7 +9,7 @@
 use super::profile::{Group, GroupKey};
 use crate::path::{Acknowledged, Crossed, PathEstimate};
 use crate::results::Vantage;
-use crate::ways::{ByHosts, Hosts};
+use crate::ways::{ByHosts, Hosts, Ways};
 use hashbrown::HashMap;
 use model::{ConnectionSummary, Direction, Time};
 
@@ -21,28 +21,25 @@ const ALL_ALONG: i64 = 8;
 /// The paths between pairs of hosts.
 #[derive(Default, Debug)]
 pub(super) struct Paths {
-    pairs: ByHosts<Acknowledged>,
+    ways: Ways,
     all: Acknowledged,
 }
 
 impl Paths {
     pub(super) fn add(&mut self, c: &ConnectionSummary) {
         self.all.add(c, Direction::ToServer);
-        if self.pairs.len() < model::limits::HOST_PAIRS {
-            let pair = (c.client.address, c.server.address);
-            let own = self.pairs.entry(pair).or_default();
-            own.add(c, Direction::ToServer);
-        }
+        self.ways.add(c);
     }
 
-    /// Pairs of hosts of which connections were seen.
-    pub(super) fn count(&self) -> usize {
-        self.pairs.len()
+    /// Whether all connections were between the same two hosts.
+    pub(super) fn is_one(&self) -> bool {
+        self.ways.is_one()
     }
 
     /// The path between two hosts; where of these two nothing is known, that of all of them.
     fn between(&self, hosts: &Hosts, crossed: &ByHosts<Crossed>) -> Option<PathEstimate> {
-        let own = self.pairs.get(hosts).filter(|own| !own.is_empty());
+        let own = self.ways.of(*hosts).map(|[to_server, _]| to_server);
+        let own = own.filter(|own| !own.is_empty());
         let calls = crossed.get(hosts).copied().unwrap_or_default();
         own.unwrap_or(&self.all).path(calls)
     }
