@@ -78,7 +78,7 @@ def clients_captured(case, delay_ms, read_ms, apart_s):
     mine = _seconds(own, served[0], 2 * delay_ms)
     theirs = _seconds(others, served[1], 0.2)
     sides = [_sides(mine, own), _sides(theirs, others)]
-    told = expect.healthy() if sides == [["none"]] * 2 else expect.Expectation(side=[*dict.fromkeys(sum(sides, []))])
+    told = expect.healthy() if sides == [["none"]] * 2 else expect.Expectation(side=[*dict.fromkeys([*sum(sides, []), *(["mixed"] if sides[0] != sides[1] else [])])])
     told.skip = ["one_way"]
     if sides == [["none"]] * 2:
         said = dict(side=["none"], first=[r"of none is anybody to blame"])

@@ -75,13 +75,8 @@ impl Diagnoser {
             false => self.captures[0].first.zip(self.captures[0].last),
         };
         let elapsed_ns = elapsed.map_or(0, |(first, last)| last - first);
-        let links = match self.kind {
-            Kind::Turns => Vec::new(),
-            Kind::Calls => {
-                let (carried, overtaken) = (streams.carried(), streams.overtaken());
-                narrowest::links(&self.matched.narrowest, carried, overtaken, elapsed_ns)
-            }
-        };
+        let (carried, overtaken) = (streams.carried(), streams.overtaken());
+        let links = narrowest::links(&self.matched.narrowest, carried, overtaken, elapsed_ns);
         let kept = self.take_kept();
         let whole = self.whole(kept, &seen, gathered, &streams, &links, operations);
         let (account, certain) = self.account(&seen, &streams, whole, look);

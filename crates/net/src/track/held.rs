@@ -42,8 +42,8 @@ const SLOW_IN_A_ROW: u8 = 3;
 const ANSWER_NS: i64 = 500_000;
 const ANSWER_SHARE: i64 = 4;
 
-/// A shorter silence of a sender with nothing in flight is not worth telling.
-const PAUSE_NS: i64 = 20 * MILLISECOND;
+/// A shorter silence of a sender with nothing in flight may be how unevenly the path passes things on, seen from its other end.
+const PAUSE_NS: i64 = 2 * MILLISECOND;
 /// There and back, no path takes longer: of a sender that has answered nothing yet that is all there is.
 const LONGEST_PATH_NS: i64 = 1_000 * MILLISECOND;
 

@@ -71,7 +71,7 @@ pub(super) struct GivenUp {
     pub counted: bool,
 }
 
-/// A segment without data that stands behind bytes which were sent and have not come.
+/// A segment without data that stands behind bytes which were sent and have not come, or were before the capture began.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Ahead {
     start: u64,
@@ -174,7 +174,7 @@ impl Stream {
         match self.start {
             Start::Provisional => {
                 self.mend_start(position);
-                if has_data && position >= self.reassembly.next {
+                if has_data && (position >= self.reassembly.next || self.ahead.is_some()) {
                     self.start = Start::Certain;
                 }
             }
@@ -184,7 +184,25 @@ impl Stream {
             }
             _ => self.begin_at(position, Start::Certain),
         }
+        if self.acknowledged.is_some_and(|a| a < self.first) {
+            self.begins_in_flight(s);
+        }
         position
+    }
+
+    /// What was sent before the capture began and is not acknowledged, `s` shows.
+    #[cold]
+    pub(super) fn begins_in_flight(&mut self, s: &Segment) {
+        let acknowledged = self.acknowledged.unwrap_or(self.first);
+        if self.ahead.is_none() && self.first - acknowledged <= PLAUSIBLE_JUMP {
+            self.ahead = Some(Box::new(Ahead {
+                start: acknowledged,
+                end: self.first,
+                mark: s.mark,
+                ip_id: None,
+                ts_value: None,
+            }));
+        }
     }
 
     /// What stands, or is acknowledged, one byte after the start shows that it was a keep-alive's.

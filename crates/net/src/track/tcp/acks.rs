@@ -126,6 +126,9 @@ pub(super) fn acknowledge<H: Handler>(
     if stream.acknowledged.is_none() {
         stream.acknowledged = Some(position);
         stream.acknowledged_at = now;
+        if position < stream.first {
+            stream.begins_in_flight(s);
+        }
     }
     if s.tcp.sack_count > 0 {
         selectively_acknowledged(s, position, stream);

@@ -226,11 +226,11 @@ fn old_data<H: Handler>(
         return true;
     }
     let progress = stream.last_data_at.max(stream.acknowledged_at);
-    let first = if fills {
-        exposed.map(|exposed| exposed.mark)
-    } else {
-        stream.flight.sent_again(start, old_end)
+    let seen = match fills {
+        true => None,
+        false => stream.flight.sent_again(start, old_end),
     };
+    let first = seen.or(exposed.map(|exposed| exposed.mark));
     let needless = acknowledged.is_some_and(|a| a >= old_end) && !fills;
     let resent = Resent {
         first: first.unwrap_or(s.mark),
@@ -241,7 +241,7 @@ fn old_data<H: Handler>(
         ts_value: origin.ts_value,
         told: model::Resent {
             // What showed that it was missing is not it.
-            original: first.filter(|_| !fills),
+            original: seen,
             again: s.mark,
             sequence: s.tcp.sequence,
             bytes: (old_end - start) as u32,

@@ -87,6 +87,36 @@ fn a_timeout_is_an_episode_from_the_first_sending_to_the_acknowledgement() {
 }
 
 #[test]
+fn what_was_in_flight_when_the_capture_begins_waits_from_then_on() {
+    // Who says it first: the sender, whose next byte is behind what is acknowledged, or the receiver.
+    for sender_first in [true, false] {
+        let mut t = Script::new();
+        for says_sender in [sender_first, !sender_first] {
+            match says_sender {
+                true => t.s(5_793, 101, b""),
+                false => t.c(101, 2_897, b"abc"),
+            };
+            t.wait(MS);
+        }
+        t.wait(60 * MS);
+        t.s(2_897, 104, &mss(1_448));
+        t.wait(MS);
+        t.c(104, 4_345, b"");
+        t.s(4_345, 104, &mss(1_448));
+        t.wait(MS);
+        t.c(104, 5_793, b"");
+        t.s(5_793, 104, b"new");
+        let seen = t.one();
+        let [_, to_client] = seen.summary().directions;
+        assert_eq!(to_client.retransmitted_packets, 2);
+        let e = &seen.episodes[0];
+        assert_eq!((e.kind, e.direction), (EpisodeKind::Recovery, ToClient));
+        // Until the resend no packet shows that any of it was in flight but both of these.
+        assert_eq!((e.first.packet.frame, e.last.packet.frame), (2, 6));
+    }
+}
+
+#[test]
 fn duplicate_acknowledgements_and_a_fast_retransmission_are_no_timeout() {
     let mut t = Script::new();
     t.open();
