@@ -286,7 +286,9 @@ impl Stream {
         let acknowledged = ack_position(self.sent, s.tcp.acknowledgement) > fin;
         let at = self.fin_at.filter(|_| s.tcp.flags.ack() && acknowledged)?;
         let way_ns = self.summary.ack_rtt_min_ns.unwrap_or(0);
-        Some((at + way_ns).min(s.mark.time.max(at)))
+        // The end that comes with the last bytes, or soon behind them, is not told from them.
+        let is_apart = at - self.last_data_at > way_ns;
+        is_apart.then(|| (at + way_ns).min(s.mark.time.max(at)))
     }
 
     pub(super) fn full_sized(&self) -> u64 {

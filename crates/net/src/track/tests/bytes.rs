@@ -433,6 +433,18 @@ fn who_hears_that_the_other_side_ended_knows_since_when() {
 }
 
 #[test]
+fn an_end_that_comes_with_the_last_bytes_is_not_told_from_them() {
+    let mut t = Script::new();
+    t.open();
+    t.wait(60 * MS);
+    t.send(ToServer, ACK | FIN, 1, 1, b"all");
+    t.wait(60 * MS);
+    t.s(1, 5, b"answer");
+    let seen = t.one();
+    assert!(seen.chunks.iter().all(|c| c.peer_ended.is_none()));
+}
+
+#[test]
 fn packets_of_the_server_that_its_identifications_skip_are_told_where_they_count() {
     let mut id = 65_530_u16;
     let mut exchange = |t: &mut Script, i: u32, counts: u16| {

@@ -75,7 +75,8 @@ fn written_twice(round_trip: i64, pause: i64, between: fn(&mut Script)) -> Scrip
 fn a_silence_with_nothing_in_flight_and_an_open_window_is_the_sender_s() {
     // Since its last byte: nothing was queued behind that, or it had left with the acknowledgement.
     assert_eq!(pauses(&written_twice(MS, 300 * MS, |_| {})), [301]);
-    assert_eq!(pauses(&written_twice(MS, 19 * MS, |_| {})), []);
+    assert_eq!(pauses(&written_twice(MS, 3 * MS, |_| {})), [4]);
+    assert_eq!(pauses(&written_twice(MS, MS, |_| {})), []);
     let answered = written_twice(MS, 300 * MS, |t| {
         t.s(1, 1_001, b"news");
     });
