@@ -525,13 +525,17 @@ impl CaptureFacts {
     /// Something of a connection never came past the capture.
     pub fn gap(&mut self, gap: &Gap) {
         match gap.lacks {
-            Lacks::Bytes => {
+            Lacks::Bytes(d) => {
                 if self.gaps.len() < 8 {
                     self.gaps.push(gap.at.packet);
                 }
-                self.holes.add(gap.connection, gap.at.time);
+                self.holes.add(gap.connection, (gap.at.time, d));
             }
-            Lacks::Packets => self.skips.add(gap.connection, gap.at.time),
+            Lacks::Packets => {
+                // Only servers' are looked at.
+                let at = (gap.at.time, Direction::ToClient);
+                self.skips.add(gap.connection, at);
+            }
         }
     }
 

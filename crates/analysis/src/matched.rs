@@ -391,9 +391,7 @@ impl MatchedFacts {
         }
         let mut lost = lost_between(&[s.during(&near_server), c.during(&near_client)]);
         let lacks = |facts: &CaptureFacts, b: &Brief| {
-            facts
-                .holes
-                .lie_within(b.connection, b.request_first.time, b.response_last.time)
+            (facts.holes).may_hide_another(b.connection, &b.times())
         };
         let is_lossy = lost != Lost::Nothing;
         let inner = match is_lossy || call.hidden.is_some() {

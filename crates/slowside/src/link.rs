@@ -394,7 +394,7 @@ impl Handler for Link {
         at: Mark,
         order: u64,
     ) {
-        self.lacks(c, Lacks::Bytes, at, order);
+        self.lacks(c, Lacks::Bytes(d), at, order);
         self.with(c, order, at.time, |cx| s.conversation.gap(cx, d, length));
     }
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::waits::Times;
 use model::Mark;
 use proptest::prelude::*;
 
@@ -90,7 +91,7 @@ fn a_capture_that_lacks_much_is_known_to_lack_what_came_last() {
             order: n as u64,
             at: at(n),
             connection: id,
-            lacks: Lacks::Bytes,
+            lacks: Lacks::Bytes(Direction::ToClient),
         });
     }
     let last = at(2 * limits::BUSY_EPISODES as i64 - 1).time;
@@ -119,4 +120,45 @@ fn how_late_a_message_began_is_known_by_when_it_did() {
     assert_eq!(late(Direction::ToClient, 200), 0, "another packet");
     assert_eq!(late(Direction::ToServer, 180), 0, "the other way");
     assert_eq!(facts.troubles.of(ConnectionId(7)).count(), 0);
+}
+
+#[test]
+fn bytes_that_are_missing_in_the_middle_of_what_one_side_says_hide_no_other_call() {
+    use Direction::{ToClient, ToServer};
+    let id = ConnectionId(7);
+    let ms = |n: i64| Time(n * 1_000_000);
+    // A request from 10 to 20 and its answer from 30 to 40.
+    let times = Times {
+        request_first: ms(10),
+        request_last: ms(20),
+        response_first: ms(30),
+        response_last: ms(40),
+    };
+    let hides = |holes: &[(i64, Direction)]| {
+        let mut facts = CaptureFacts::default();
+        for &(at, d) in holes {
+            facts.gap(&Gap {
+                order: at as u64,
+                at: Mark {
+                    time: ms(at),
+                    packet: PacketRef { file: 0, frame: 1 },
+                },
+                connection: id,
+                lacks: Lacks::Bytes(d),
+            });
+        }
+        facts.holes.may_hide_another(id, &times)
+    };
+    for none in [&[][..], &[(9, ToClient)], &[(41, ToServer)]] {
+        assert!(!hides(none), "{none:?}");
+    }
+    // Who says the rest was seen to have heard nothing, and to have been asked nothing.
+    assert!(!hides(&[(11, ToServer), (19, ToServer)]));
+    assert!(!hides(&[(31, ToClient), (39, ToClient)]));
+    // An answer and the next request may be missing.
+    assert!(hides(&[(10, ToServer)]) && hides(&[(20, ToServer)]));
+    assert!(hides(&[(15, ToClient)]) && hides(&[(25, ToClient)]));
+    assert!(hides(&[(35, ToServer)]));
+    assert!(hides(&[(15, ToServer), (35, ToClient)]));
+    assert!(hides(&[(9, ToClient), (15, ToServer), (25, ToServer)]));
 }

@@ -2,6 +2,7 @@
 //! lacks bytes: remembered for as long as a call may come that overlaps them, and where there are too many of all
 //! connections, the last of each.
 
+use crate::waits::Times;
 use hashbrown::HashMap;
 use model::{ConnectionId, Direction, EpisodeKind, Mark, Time, limits};
 use std::collections::{VecDeque, vec_deque};
@@ -121,22 +122,48 @@ impl<T> Lists<T> {
 
 /// Moments at which packets showed that others are missing before them.
 #[derive(Default)]
-pub struct Holes(Lists<Time>);
+pub struct Holes(Lists<(Time, Direction)>);
 
 impl Holes {
-    pub(super) fn add(&mut self, connection: ConnectionId, at: Time) {
+    pub(super) fn add(&mut self, connection: ConnectionId, at: (Time, Direction)) {
         self.0.push(connection, at);
     }
 
     pub(crate) fn forget_before(&mut self, time: Time) {
-        self.0.forget(|at| *at >= time);
+        self.0.forget(|(at, _)| *at >= time);
+    }
+
+    fn within(
+        &self,
+        connection: ConnectionId,
+        from: Time,
+        to: Time,
+    ) -> impl Iterator<Item = &(Time, Direction)> {
+        let all = self.0.lists.get(&connection).into_iter().flatten().rev();
+        let late = all.take_while(move |(at, _)| *at >= from);
+        late.filter(move |(at, _)| *at <= to)
+    }
+
+    /// Whether what a call shows may be another's, where only their order tells calls apart: its answer, and what was asked
+    /// next, may be in what is missing. Not where bytes of one side alone are, in the middle of what that said: the other was
+    /// seen to say nothing meanwhile.
+    #[must_use]
+    pub(crate) fn may_hide_another(&self, connection: ConnectionId, call: &Times) -> bool {
+        let mut all = self.within(connection, call.request_first, call.response_last);
+        let is_within = |&(at, d): &(Time, Direction)| match d {
+            Direction::ToServer => call.request_first < at && at < call.request_last,
+            Direction::ToClient => call.response_first < at && at < call.response_last,
+        };
+        let Some(first) = all.next() else {
+            return false;
+        };
+        !is_within(first) || all.any(|hole| hole.1 != first.1 || !is_within(hole))
     }
 
     /// Whether any of this connection lie between these moments, which are not long ago.
     #[must_use]
     pub fn lie_within(&self, connection: ConnectionId, from: Time, to: Time) -> bool {
-        let all = self.0.lists.get(&connection).into_iter().flatten();
-        all.rev().take_while(|at| **at >= from).any(|at| *at <= to)
+        self.within(connection, from, to).next().is_some()
     }
 }
 

@@ -273,7 +273,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         one.lost = Lost::Perhaps;
     }
     // Databases' calls are told apart by their order alone.
-    if b.work != 0 && facts.holes.lie_within(b.connection, from, to) {
+    if b.work != 0 && facts.holes.may_hide_another(b.connection, &times) {
         one.lost = Lost::Hidden;
     }
     if !resent {

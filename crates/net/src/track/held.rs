@@ -280,6 +280,12 @@ impl Held {
         self.late = None;
     }
 
+    /// Bytes are missing before those that leave now: nobody knows when they left.
+    #[cold]
+    pub(super) fn was_perhaps_sent(&mut self) {
+        (self.begun, self.drained) = (None, None);
+    }
+
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
     pub(super) fn was_the_window(&mut self) {
         self.late = None;

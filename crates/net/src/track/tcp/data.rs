@@ -97,6 +97,10 @@ fn new_data<H: Handler>(
     if !peer_seen {
         stream.recovery.new_data(start, s.mark, s.order);
     }
+    if start > stream.sent {
+        // What left meanwhile never came past the capture, or comes later.
+        stream.held.was_perhaps_sent();
+    }
     let held = match stream.goes_unasked && !stream.window.is_zero() {
         true => None,
         false => held_up(out, s, d, stream, end),
