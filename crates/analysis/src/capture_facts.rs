@@ -83,7 +83,7 @@ pub struct Episodes {
     pub ns: i64,
     /// Bytes that the window offered in the longest.
     pub window: u64,
-    longest_ns: i64,
+    pub longest_ns: i64,
 }
 
 impl Episodes {

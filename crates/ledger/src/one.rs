@@ -390,7 +390,11 @@ fn passing(
                     true => 0,
                     false => (ns - varies(way)).max(0),
                 };
-                Bounds::between(sure, whole.saturating_add(varies(way)))
+                // What more of it there may be is in what is left, which may be its sender's as well.
+                match kind == EpisodeKind::SenderSilence && may_idle[d.index()] {
+                    true => Bounds::between(sure, ns),
+                    false => Bounds::between(sure, whole.saturating_add(varies(way))),
+                }
             }
             // Its receiver's windows show at the receiver as they were.
             (Half::Away(way), EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow)

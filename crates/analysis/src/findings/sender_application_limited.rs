@@ -79,7 +79,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     };
     // A pause within a message is plain. In a stream one that does not repeat may be anything.
     if is_stream
-        && (pauses.count < FEW_SILENCES || message_bytes(facts, d, messages) < MESSAGE_BYTES)
+        && (pauses.repeats < FEW_SILENCES || message_bytes(facts, d, messages) < MESSAGE_BYTES)
     {
         return None;
     }

@@ -23,6 +23,8 @@ pub(super) struct UnderWay<'a> {
     pub direction: Direction,
     /// How many there were.
     pub count: u64,
+    /// And as how many of the longest: short ones between long ones do not repeat those.
+    pub repeats: u64,
     /// And how long together.
     pub ns: i64,
     /// How long the window was closed, of connections that have such waits.
@@ -49,6 +51,7 @@ impl<'a> UnderWay<'a> {
             facts,
             direction,
             count: 0,
+            repeats: 0,
             ns: 0,
             zero_window_ns: 0,
             window_bytes: 0,
@@ -132,6 +135,7 @@ impl<'a> UnderWay<'a> {
             waits.ns += account.time_ns[class];
             waits.zero_window_ns += account.zero_window_ns;
         }
+        waits.repeats = waits.count;
         let worst = &longest.first()?.connection.directions[d.index()];
         waits.capture = longest.first()?.capture;
         let ends = longest.first()?.connection;
@@ -176,6 +180,12 @@ impl<'a> UnderWay<'a> {
         let mut waits = UnderWay::none(facts, d);
         waits.count = of.iter().map(|e| e.worst.count).sum();
         waits.ns = of.iter().map(|e| e.ns).sum();
+        let longest_ns = of.iter().map(|e| e.longest_ns).max().unwrap_or(0);
+        let repeats = waits
+            .ns
+            .unsigned_abs()
+            .div_ceil(longest_ns.unsigned_abs().max(1));
+        waits.repeats = waits.count.min(repeats);
         waits.zero_window_ns = all[EpisodeKind::ZeroWindow].ns;
         waits.window_bytes = worst.window;
         let tcp = &capture.tcp;
