@@ -23,6 +23,13 @@ const FULL_SHARE: u64 = 16;
 /// oldest count as arrived.
 const UNDER_WAY: usize = 128;
 const SHOWS_WITHIN_NS: i64 = 10 * MILLISECOND;
+/// A window of which the scale was not captured is scaled so that its sender filled it to the byte, so often.
+const FILLS: u8 = 16;
+/// What an application sends is no such multiple of a power of two as windows are.
+const ODD: u16 = 32;
+const FILLS_THE_FIELD: u16 = 32_768;
+/// No window is scaled by more bits (RFC 7323 section 2.3).
+const LARGEST_SCALE: u8 = 14;
 
 /// What an acknowledgement of everything before `ack` offered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -68,10 +75,21 @@ struct Away {
     under_way: VecDeque<Advertised>,
 }
 
+/// How windows without a handshake may be scaled: as little as what was in flight allows.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Guess {
+    scale: u8,
+    /// How often the sender filled such a window to the byte.
+    fills: u8,
+    /// What was offered last, as it stood in the packet, while not all was acknowledged: who sends more then waited for room.
+    raw: u16,
+}
+
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Window {
-    /// The receiver's shift, where the handshake told it.
+    /// The receiver's shift, where the handshake told it, or what was sent into its windows does.
     pub scale: Option<u8>,
+    guess: Guess,
     /// The highest position that the receiver ever allowed, as far as its sender can have heard, where it can be known.
     edge: Option<u64>,
     zero: Option<Zero>,
@@ -86,6 +104,29 @@ pub(super) struct Window {
     away: Option<Box<Away>>,
     /// A stretch of time in which it was closed or full, to be reported.
     ready: Option<Box<(EpisodeKind, Stretch)>>,
+}
+
+impl Guess {
+    /// So many bytes are in flight; what that says of the scale, once it has for long.
+    fn sent(&mut self, flight: u64, full_sized: u64) -> Option<u8> {
+        let raw = u64::from(self.raw);
+        // What was offered before may end a little further on, as windows are told in whole multiples.
+        while flight > (raw + 1) << self.scale {
+            if self.scale == LARGEST_SCALE {
+                *self = Guess::default();
+                return None;
+            }
+            (self.scale, self.fills) = (self.scale + 1, 0);
+        }
+        let is_odd = self.raw >> self.raw.trailing_zeros() >= ODD;
+        // One that fills the field may be as large as it is for want of scaling: whose that is the handshake would tell.
+        let may_be_unscaled = self.scale == 0 && self.raw >= FILLS_THE_FIELD;
+        let fills = flight == raw << self.scale && flight >= 2 * full_sized;
+        if fills && is_odd && !may_be_unscaled {
+            self.fills = self.fills.saturating_add(1);
+        }
+        (self.fills >= FILLS).then_some(self.scale)
+    }
 }
 
 impl Window {
@@ -190,6 +231,9 @@ impl Window {
             });
             return true;
         }
+        if self.scale.is_none() {
+            self.guess.raw = if sent > ack { told.raw } else { 0 };
+        }
         let before = self.edge;
         self.edge = self.scale.map(|scale| {
             let edge = ack + (raw << scale);
@@ -260,6 +304,11 @@ impl Window {
 
     /// New data was sent up to `end`.
     pub(super) fn sent(&mut self, s: &Segment, end: u64, full_sized: u64, round_trip_ns: i64) {
+        if self.scale.is_none() && self.guess.raw > 0 {
+            self.scale = self
+                .guess
+                .sent(end.saturating_sub(self.acknowledged), full_sized);
+        }
         let less = match &self.away {
             Some(away) if !away.under_way.is_empty() => self.offered / FULL_SHARE,
             _ => 0,
@@ -340,5 +389,47 @@ impl Window {
     pub(super) fn finish(&mut self, last: Mark, order: u64) -> Option<Stretch> {
         let zero = self.zero.take()?;
         zero.waited.then(|| Stretch::of(zero.first, last, order))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found where so much is in flight behind each of these windows, 20 times.
+    fn found(windows: &[(u16, u64)]) -> Option<u8> {
+        let mut guess = Guess::default();
+        let all = windows.iter().cycle().take(20 * windows.len());
+        let mut each = all.filter_map(|&(raw, flight)| {
+            guess.raw = raw;
+            guess.sent(flight, 1_448)
+        });
+        each.next()
+    }
+
+    #[test]
+    fn windows_that_are_filled_to_the_byte_tell_their_scale() {
+        assert_eq!(found(&[(501, 501 << 7)]), Some(7));
+        assert_eq!(found(&[(28_960, 28_960)]), Some(0));
+        assert_eq!(
+            found(&[(501, 501 << 7), (366, 366 << 7), (400, 9_000)]),
+            Some(7)
+        );
+        // What was offered before ended a little further on.
+        assert_eq!(found(&[(501, 501 << 7), (366, (366 << 7) + 100)]), Some(7));
+    }
+
+    #[test]
+    fn what_an_application_sends_does_not() {
+        // Messages of 64 kB behind a window of 512 that means 4 MB; room for another segment; one segment.
+        assert_eq!(found(&[(512, 65_536)]), None);
+        assert_eq!(found(&[(501, (501 << 7) - 1)]), None);
+        assert_eq!(found(&[(181, 1_448)]), None);
+        // It may be that nothing is scaled.
+        assert_eq!(found(&[(65_535, 65_535)]), None);
+        // What is larger once shows that it was not filled.
+        let mut windows = vec![(501, 501 << 7); 15];
+        windows.push((501, (501 << 7) + 5_000));
+        assert_eq!(found(&windows), None);
     }
 }
