@@ -7,9 +7,9 @@ use crate::driver::{Driver, Unread};
 use crate::list::{Entry, PROTOCOLS};
 use crate::rpc;
 use crate::session::{Context, Kept, Span};
-use crate::tcp::Turns;
+use crate::tcp::{Part, Turns};
 use model::sqlnet::SqlNetSession;
-use model::{Chunk, Close, Direction, Mark, Protocol, Transport, Where};
+use model::{Chunk, Close, Direction, Mark, Outcome, Protocol, Reason, Transport, Where};
 use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 
@@ -60,15 +60,17 @@ impl Default for Speaks {
 }
 
 impl Conversation {
+    /// Finds out what it speaks, if this shows it. Who is known by his first answer alone answers what his client has said
+    /// so far, which is returned: the rest of a request that began before the capture.
     #[cold]
-    fn decide(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
+    fn decide(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) -> Option<Part> {
         let Speaks::Undecided {
             looked_at,
             hidden,
             turns,
         } = &mut self.speaks
         else {
-            return;
+            return None;
         };
         // What was told of turns cannot be taken back.
         let judged = turns.as_ref().is_some_and(|t| t.is_judged());
@@ -79,7 +81,7 @@ impl Conversation {
                 Some(turns) => Speaks::Turns(Some(turns)),
                 None => Speaks::Unknown,
             };
-            return;
+            return None;
         }
         if chunk.cut > 0 && chunk.data.len() < TOLD_BY {
             *hidden += 1;
@@ -87,15 +89,39 @@ impl Conversation {
                 let turns = turns.get_or_insert_with(|| Box::new(Turns::new(cx.connection)));
                 turns.are_of_rpc();
             }
-            return;
+            return None;
         }
         let speaks = |p: &&Entry| (p.probe)(cx.connection, d, chunk.data);
-        if let Some(protocol) = PROTOCOLS.iter().find(speaks) {
-            let mut session = (protocol.session)(cx.connection);
-            if let Some(at) = self.opened.take() {
-                session.opened(*at);
-            }
-            self.speaks = Speaks::Known(Box::new(Driver::new(session)));
+        let protocol = PROTOCOLS.iter().find(speaks)?;
+        let mut session = (protocol.session)(cx.connection);
+        if let Some(at) = self.opened.take() {
+            session.opened(*at);
+        }
+        let turns = turns.take().filter(|_| d == Direction::ToClient);
+        self.speaks = Speaks::Known(Box::new(Driver::new(session)));
+        turns?.rest_of_request()
+    }
+
+    /// The first bytes of which it is known what they are: the server's, which answer this.
+    #[cold]
+    fn answers(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, asked: &Part) {
+        let told = cx.output.calls.len();
+        self.known(cx, d, chunk);
+        let new = cx.output.calls.get_mut(told..).unwrap_or_default();
+        if let Some(call) = new.first_mut()
+            && call.outcome == Outcome::NoRequest(Reason::BeforeCapture)
+        {
+            call.request_first = Some(asked.first);
+            call.request_last = Some(asked.last);
+            call.request_bytes = asked.bytes;
+        }
+    }
+
+    fn known(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
+        if let Speaks::Known(driver) = &mut self.speaks
+            && let Some(unread) = driver.data(cx, d, chunk)
+        {
+            self.close_eyes(cx, d, chunk, &unread);
         }
     }
 
@@ -200,8 +226,10 @@ impl Conversation {
 
     /// The next bytes of a TCP direction.
     pub fn data(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
-        if let Speaks::Undecided { .. } = self.speaks {
-            self.decide(cx, d, chunk);
+        if let Speaks::Undecided { .. } = self.speaks
+            && let Some(asked) = self.decide(cx, d, chunk)
+        {
+            return self.answers(cx, d, chunk, &asked);
         }
         if let Speaks::Known(driver) = &mut self.speaks {
             if let Some(unread) = driver.data(cx, d, chunk) {

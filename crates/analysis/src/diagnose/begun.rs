@@ -10,6 +10,13 @@ use crate::half::work_of;
 use model::{Call, ConnectionId, ConnectionSummary, Mark, Outcome, Reason, limits};
 use std::collections::BTreeMap;
 
+impl Brief {
+    /// Whether the end of its request was seen.
+    fn has_end(&self) -> bool {
+        self.request_last.packet != self.response_first.packet
+    }
+}
+
 /// Of one capture, by connection, in the order in which they were answered.
 #[derive(Default)]
 pub(super) struct Begun {
@@ -37,14 +44,15 @@ impl Begun {
             connection: call.connection,
             server: call.server,
             // When the capture begins is known when it is over.
-            request: response_first,
-            request_last: response_first,
+            request: call.request_first.unwrap_or(response_first),
+            // Of one whose client went on with it the end is.
+            request_last: call.request_last.unwrap_or(response_first),
             response_first,
             response,
             request_held_ns: 0,
             response_held_ns: call.response_held_ns,
             inner_ns: [0; 2],
-            bytes: [0, call.response_bytes],
+            bytes: [call.request_bytes, call.response_bytes],
             row,
             work: work_of(call),
             attributes,
@@ -78,12 +86,16 @@ impl Begun {
                 .first_data
                 .is_some_and(|at| at <= b.response_first.time)
         };
-        answers.retain(|b| b.work == 0 || !said(b));
+        answers.retain(|b| b.work == 0 || b.has_end() || !said(b));
         if let Some(b) = answers.first_mut().filter(|b| b.work != 0)
             && let Some(answered) = answered.first_data
         {
             b.response_first.time = b.response_first.time.min(answered);
         }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.answered.values().map(|list| list.len() as u64).sum()
     }
 
     /// Once the capture is over. Where it lacks packets it may have lost requests that were sent in it: how long before
@@ -94,17 +106,18 @@ impl Begun {
         let answered = std::mem::take(&mut self.answered).into_values().flatten();
         answered.filter_map(move |brief| {
             let waited_ns = brief.response_first.time - begins?;
+            let has_end = brief.has_end();
             let asked = Mark {
                 time: match is_lossy {
-                    true => brief.response_first.time,
+                    true => brief.request.time,
                     false => begins?,
                 },
                 ..brief.request
             };
             (waited_ns >= 0).then_some(Brief {
                 request: asked,
-                request_last: asked,
-                hidden_ns: is_lossy.then_some(waited_ns),
+                request_last: if has_end { brief.request_last } else { asked },
+                hidden_ns: (is_lossy && !has_end).then_some(waited_ns),
                 ..brief
             })
         })
@@ -199,6 +212,40 @@ mod tests {
         assert_eq!(of(None, at(700)), [[100, 700]]);
         assert_eq!(of(at(800), at(400)), [[100, 400]]);
         assert!(of(at(699), at(400)).is_empty());
+    }
+
+    #[test]
+    fn what_its_client_went_on_with_is_the_rest_of_its_request() {
+        let of = |gaps| {
+            let copied = Call {
+                protocol: model::Protocol::Pgsql,
+                request_first: at(300),
+                request_last: Some(Mark {
+                    time: Time(600),
+                    packet: PacketRef { file: 0, frame: 8 },
+                }),
+                ..self::answered()
+            };
+            let (mut begun, mut facts) = (Begun::default(), CaptureFacts::new(0));
+            facts.begins = Some(Time(100));
+            facts.tcp.missing_gaps = gaps;
+            let mut connection = summary(0);
+            connection.id = ConnectionId(7);
+            connection.handshake = Default::default();
+            connection.directions[0].packets = 1;
+            connection.directions[0].first_data = Some(Time(300));
+            begun.call(&copied, 3, 0);
+            begun.closed(&connection);
+            assert_eq!(begun.count(), 1);
+            let taken = begun.take(&facts).map(|b| {
+                let times = [b.request, b.request_last, b.response_first];
+                (times.map(|m| m.time.0), b.hidden_ns)
+            });
+            taken.collect::<Vec<_>>()
+        };
+        assert_eq!(of(0), [([100, 600, 700], None)]);
+        // What was seen of it, where the capture lost some.
+        assert_eq!(of(1), [([300, 600, 700], None)]);
     }
 
     #[test]

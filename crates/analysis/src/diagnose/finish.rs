@@ -16,7 +16,7 @@ use crate::ledgers::{
 };
 use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
-use crate::path::ways_to_proxy;
+use crate::path::{Crossed, ways_to_proxy};
 use crate::places::Known;
 use crate::pressure;
 use crate::results::{Budget, CaptureResult, Diagnosis};
@@ -298,7 +298,10 @@ impl Diagnoser {
         let capture = &self.captures[server];
         // One that was lost behind the capture was sent again there; the way of others took no longer than this.
         let longest_ns = self.matched.clean_network.quantile(1.0).max(0);
-        let to_client = Half::Away(Bounds::between(0, longest_ns));
+        let to_client = match self.matched.clean_network.count() {
+            0 => capture.ways.near()[1].half(Crossed::default()),
+            _ => Half::Away(Bounds::between(0, longest_ns)),
+        };
         let whole = OneWhole {
             kept,
             coincidence: Coincidences::default(),

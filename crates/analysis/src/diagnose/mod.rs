@@ -493,6 +493,7 @@ impl Diagnoser {
     #[must_use]
     pub fn timed(&self) -> u64 {
         let timed = |c: &CaptureFacts| c.response.count() + c.in_order;
-        self.captures.iter().map(timed).sum()
+        let begun = self.begun.iter().map(Begun::count).sum::<u64>();
+        self.captures.iter().map(timed).sum::<u64>() + begun
     }
 }

@@ -112,6 +112,8 @@ impl Diagnoser {
             let of_matched = [&self.matched.client, &self.matched.server_wait];
             self.others
                 .finish(&self.captures[server], server, of_matched);
+        }
+        if self.matched.client.count() > 0 && by_address || self.begun[server].count() > 0 {
             self.alone
                 .finish(&self.captures[server], &mut self.begun[server]);
             self.begin_with(client);

@@ -424,6 +424,25 @@ fn a_standby_confirms_what_the_server_ships() {
 
 /// Lines of a table that begin with the letters of replication.
 #[test]
+fn the_rest_of_a_copy_that_began_before_the_capture_is_its_request() {
+    let rows = [message(b'd', b"1\n"), message(b'd', b"2\n")].concat();
+    let end = [complete("COPY 900"), ready()].concat();
+    let copied = |sent: &[Event]| {
+        let events = [sent, &[down(&end)]].concat();
+        run(&events, Close::Finished, false)
+    };
+    let calls = copied(&[up(&rows), up(&rows)]);
+    assert_eq!(told(&calls), [("OTHER", "no-request")]);
+    let [call] = &calls[..] else { panic!() };
+    assert_eq!(call.request_bytes, 2 * rows.len() as u64);
+    let [first, last] = [call.request_first, call.request_last].map(|m| m.unwrap().time);
+    assert!(first < last && last < call.response_first.unwrap().time);
+    // Nothing of it was seen.
+    let [call] = &copied(&[])[..] else { panic!() };
+    assert_eq!((call.request_first, call.request_bytes), (None, 0));
+}
+
+#[test]
 fn an_ordinary_copy_ships_nothing() {
     let out = [
         message(b'H', &[0, 0, 0]),

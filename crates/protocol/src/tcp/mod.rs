@@ -37,4 +37,5 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use turn::Part;
 pub(crate) use turns::Turns;

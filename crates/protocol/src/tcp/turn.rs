@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A request or a response, as far as it has been seen.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// The packet of its first byte that was seen, and the latest of all.
     pub first: Mark,
     pub last: Mark,
@@ -120,6 +120,12 @@ impl Turn {
     /// Of its request's first byte.
     pub(super) fn sequence(&self) -> u32 {
         self.request.sequence
+    }
+
+    /// Its request so far, where no answer has come.
+    pub(super) fn unanswered(&self) -> Option<&Part> {
+        let is_whole = !self.is_answered() && !self.overlaps && !self.request.end_missing;
+        is_whole.then_some(&self.request)
     }
 
     /// The last packet of its request so far.

@@ -1,7 +1,7 @@
 //! One connection's turns: where each begins and ends, and whether they may be told at all.
 
 use super::marked::Marked;
-use super::turn::{Answer, Turn};
+use super::turn::{Answer, Part, Turn};
 use crate::session::{ConnectionInfo, Context};
 use crate::sql::Opaque;
 use model::{Chunk, Close, Direction, Mark, Protocol, Reason, Time, Where, limits};
@@ -107,6 +107,12 @@ impl Turns {
             }
             marked
         });
+    }
+
+    /// What the client has said that was not answered, of a connection whose beginning was not captured.
+    pub(crate) fn rest_of_request(&self) -> Option<Part> {
+        let turn = self.turn.as_ref().filter(|turn| turn.begun_before)?;
+        turn.unanswered().filter(|_| self.held.is_empty()).copied()
     }
 
     /// Bytes that are held back until the connection is over.
