@@ -231,15 +231,18 @@ impl Window {
             });
             return true;
         }
-        if self.scale.is_none() {
-            self.guess.raw = if sent > ack { told.raw } else { 0 };
-        }
         let before = self.edge;
-        self.edge = self.scale.map(|scale| {
-            let edge = ack + (raw << scale);
-            before.map_or(edge, |before| before.max(edge))
-        });
-        self.offered = self.scale.map_or(0, |scale| raw << scale);
+        match self.scale {
+            Some(scale) => {
+                self.offered = raw << scale;
+                let edge = ack + self.offered;
+                self.edge = Some(before.map_or(edge, |before| before.max(edge)));
+            }
+            None => {
+                (self.offered, self.edge) = (0, None);
+                self.guess.raw = if sent > ack { told.raw } else { 0 };
+            }
+        }
         if let Some(full) = &mut self.full
             && ack > self.acknowledged
         {
@@ -304,20 +307,16 @@ impl Window {
 
     /// New data was sent up to `end`.
     pub(super) fn sent(&mut self, s: &Segment, end: u64, full_sized: u64, round_trip_ns: i64) {
-        if self.scale.is_none() && self.guess.raw > 0 {
-            self.scale = self
-                .guess
-                .sent(end.saturating_sub(self.acknowledged), full_sized);
-        }
         let less = match &self.away {
             Some(away) if !away.under_way.is_empty() => self.offered / FULL_SHARE,
             _ => 0,
         };
-        if let Some(edge) = self.edge
-            && self.scale.is_some()
-            && edge.saturating_sub(end) < full_sized + less
-        {
-            self.fill(s.mark);
+        match (self.scale, self.edge) {
+            (Some(_), Some(edge)) if edge.saturating_sub(end) < full_sized + less => {
+                self.fill(s.mark);
+            }
+            (None, _) if self.guess.raw > 0 => self.tells_scale(end, full_sized),
+            _ => {}
         }
         if let Some(mut zero) = self.zero {
             if s.payload_length <= 1 {
@@ -336,6 +335,12 @@ impl Window {
                 .filter(|stretch| s.mark.time - stretch.last.time <= shows_within)
                 .map(|stretch| Box::new((EpisodeKind::ZeroWindow, *stretch)));
         }
+    }
+
+    #[cold]
+    fn tells_scale(&mut self, end: u64, full_sized: u64) {
+        let flight = end.saturating_sub(self.acknowledged);
+        self.scale = self.guess.sent(flight, full_sized);
     }
 
     /// Since when the window had held a segment that ends at `end` and left at `now`.

@@ -98,6 +98,30 @@ fn a_silence_with_nothing_in_flight_and_an_open_window_is_the_sender_s() {
 }
 
 #[test]
+fn a_window_is_known_once_it_was_often_filled_to_the_byte() {
+    // Four segments are in flight, and the next leaves when one of them is acknowledged.
+    let held = |window: u16| {
+        let mut t = Script::new();
+        let full = vec![b'x'; FULL];
+        let at = |n: u32| 1 + n * FULL as u32;
+        (0..4).for_each(|n| {
+            t.c(at(n), 1, &full);
+        });
+        for n in 4..40 {
+            t.wait(5 * MS);
+            t.s(1, at(n - 3), b"").tcp.window = window;
+            t.c(at(n), 1, &full);
+        }
+        let seen = t.measured(0);
+        let account = &seen.summary().accounts.as_ref().unwrap()[ToServer.index()];
+        account.time_ns[TimeClass::SmallWindow] / MS
+    };
+    let in_flight = 4 * FULL as u16;
+    assert_eq!([held(in_flight), held(in_flight / 4)], [95, 95]);
+    assert_eq!([held(in_flight + 1), held(4_096)], [0, 0]);
+}
+
+#[test]
 fn behind_a_full_segment_a_message_goes_on() {
     let kind = |mut t: Script, size: usize| {
         let mut seq = 1;
