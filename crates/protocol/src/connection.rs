@@ -104,9 +104,10 @@ impl Conversation {
 
     /// The first bytes of which it is known what they are: the server's, which answer this.
     #[cold]
+    #[inline(never)]
     fn answers(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>, asked: &Part) {
         let told = cx.output.calls.len();
-        self.known(cx, d, chunk);
+        self.data(cx, d, chunk);
         let new = cx.output.calls.get_mut(told..).unwrap_or_default();
         if let Some(call) = new.first_mut()
             && call.outcome == Outcome::NoRequest(Reason::BeforeCapture)
@@ -114,14 +115,6 @@ impl Conversation {
             call.request_first = Some(asked.first);
             call.request_last = Some(asked.last);
             call.request_bytes = asked.bytes;
-        }
-    }
-
-    fn known(&mut self, cx: &mut Context<'_>, d: Direction, chunk: &Chunk<'_>) {
-        if let Speaks::Known(driver) = &mut self.speaks
-            && let Some(unread) = driver.data(cx, d, chunk)
-        {
-            self.close_eyes(cx, d, chunk, &unread);
         }
     }
 

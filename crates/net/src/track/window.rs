@@ -232,23 +232,20 @@ impl Window {
             return true;
         }
         let before = self.edge;
-        match self.scale {
-            Some(scale) => {
-                self.offered = raw << scale;
-                let edge = ack + self.offered;
-                self.edge = Some(before.map_or(edge, |before| before.max(edge)));
-            }
-            None => {
-                (self.offered, self.edge) = (0, None);
-                self.guess.raw = if sent > ack { told.raw } else { 0 };
-            }
-        }
+        self.edge = self.scale.map(|scale| {
+            let edge = ack + (raw << scale);
+            before.map_or(edge, |before| before.max(edge))
+        });
+        self.offered = self.scale.map_or(0, |scale| raw << scale);
         if let Some(full) = &mut self.full
             && ack > self.acknowledged
         {
             full.stuck |= self.edge == before || self.offered < full.offered / 2;
         }
         self.acknowledged = ack;
+        if self.edge.is_none() {
+            self.guess.raw = if sent > ack { told.raw } else { 0 };
+        }
         let was_zero = self.zero.take();
         let room = self.edge.map(|edge| edge.saturating_sub(sent));
         if (was_zero.is_some() || room.is_some_and(|room| room >= full_sized))
@@ -311,12 +308,13 @@ impl Window {
             Some(away) if !away.under_way.is_empty() => self.offered / FULL_SHARE,
             _ => 0,
         };
-        match (self.scale, self.edge) {
-            (Some(_), Some(edge)) if edge.saturating_sub(end) < full_sized + less => {
-                self.fill(s.mark);
-            }
-            (None, _) if self.guess.raw > 0 => self.tells_scale(end, full_sized),
-            _ => {}
+        if let Some(edge) = self.edge
+            && self.scale.is_some()
+            && edge.saturating_sub(end) < full_sized + less
+        {
+            self.fill(s.mark);
+        } else if self.guess.raw > 0 {
+            self.tells_scale(end, full_sized);
         }
         if let Some(mut zero) = self.zero {
             if s.payload_length <= 1 {
@@ -337,10 +335,15 @@ impl Window {
         }
     }
 
+    /// Of a window of which the scale is not known.
     #[cold]
+    #[inline(never)]
     fn tells_scale(&mut self, end: u64, full_sized: u64) {
         let flight = end.saturating_sub(self.acknowledged);
         self.scale = self.guess.sent(flight, full_sized);
+        if self.scale.is_some() {
+            self.guess.raw = 0;
+        }
     }
 
     /// Since when the window had held a segment that ends at `end` and left at `now`.
