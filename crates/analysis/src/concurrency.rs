@@ -260,8 +260,6 @@ pub struct Concurrency {
     is_silent: bool,
     /// For servers with several connections: what a call found when it came.
     arrivals: HashMap<(ConnectionId, u32), u32, foldhash::fast::FixedState>,
-    /// The last that was taken from them.
-    taken: Option<(ConnectionId, u32)>,
     /// Median response time, as known so far.
     pub usual_response_ns: i64,
 }
@@ -361,10 +359,7 @@ impl Concurrency {
                     .insert((o.connection, o.id), server.outstanding);
             }
             Change::Settled => {
-                let key = (o.connection, o.id);
-                if self.taken.take() != Some(key) {
-                    self.arrivals.remove(&key);
-                }
+                self.arrivals.remove(&(o.connection, o.id));
             }
             _ => {}
         }
@@ -382,9 +377,9 @@ impl Concurrency {
             return;
         };
         let found = if server.several {
-            let key = (call.connection, call.id);
-            self.taken = Some(key);
-            self.arrivals.remove(&key).unwrap_or(call.outstanding)
+            self.arrivals
+                .remove(&(call.connection, call.id))
+                .unwrap_or(call.outstanding)
         } else {
             call.outstanding
         };

@@ -113,7 +113,8 @@ impl Diagnoser {
             self.others
                 .finish(&self.captures[server], server, of_matched);
         }
-        if self.matched.client.count() > 0 && by_address || self.begun[server].count() > 0 {
+        // Where no call is in both, whose capture is whose is a guess if nobody said it.
+        if by_address && (self.matched.client.count() > 0 || stated) {
             self.alone
                 .finish(&self.captures[server], &mut self.begun[server]);
             self.begin_with(client);

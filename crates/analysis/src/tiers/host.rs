@@ -101,14 +101,6 @@ impl Host {
         self.told += u64::from(!begins && is_name);
         self.begin(at);
         match begins {
-            // Most clients are asked nothing.
-            _ if self.asked == 0 => {
-                let gap = match begins {
-                    true => &mut self.begun,
-                    false => &mut self.ended,
-                };
-                *gap = Gap::new(at);
-            }
             true => {
                 self.chance.add(self.begun, at - self.begun.at, at);
                 self.begun = Gap::new(at);

@@ -219,7 +219,8 @@ fn the_parts_of_a_session_sum_to_its_time() {
 
 /// In TNS_Oracle1, captured at the server, frames 31 and 32 break and reset, 35 confirms 187 ms later, and 36 is the
 /// error: what the client's host took is not the network's. Its acknowledgement of the markers, 34, came within a
-/// millisecond. In frames 30 and 71 a request goes on 16 and 15 ms after all of it was acknowledged. In john-Oracle-bunch, captured at the client, tshark has 692 such confirmations in 4,925 ms, 688 of
+/// millisecond. In frames 30 and 71 a request goes on 16 and 15 ms after all of it was acknowledged. In
+/// john-Oracle-bunch, captured at the client, tshark has 692 such confirmations in 4,925 ms, 688 of
 /// them of calls that lack nothing.
 #[test]
 fn what_a_client_takes_to_confirm_a_break_is_its_own() {

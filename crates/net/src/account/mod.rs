@@ -327,7 +327,7 @@ pub(crate) struct Measured {
 }
 
 /// No window is scaled by more bits (RFC 7323 section 2.3).
-const LARGEST_SCALE: u32 = 14;
+pub(crate) const LARGEST_SCALE: u8 = 14;
 
 /// Whether a window of which the scale is not known has no room for a segment more, for any scale, where so much is in
 /// flight: a reader that is slow acknowledges as late, and as steadily, as a line that is full.

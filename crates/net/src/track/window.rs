@@ -4,6 +4,7 @@
 use super::MILLISECOND;
 use super::recovery::Stretch;
 use crate::Segment;
+use crate::account::LARGEST_SCALE;
 use model::{EpisodeKind, Mark, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -27,9 +28,8 @@ const SHOWS_WITHIN_NS: i64 = 10 * MILLISECOND;
 const FILLS: u8 = 16;
 /// What an application sends is no such multiple of a power of two as windows are.
 const ODD: u16 = 32;
+/// Windows of half the field and more fill it.
 const FILLS_THE_FIELD: u16 = 32_768;
-/// No window is scaled by more bits (RFC 7323 section 2.3).
-const LARGEST_SCALE: u8 = 14;
 
 /// What an acknowledgement of everything before `ack` offered.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
