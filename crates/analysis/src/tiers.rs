@@ -33,6 +33,7 @@ use host::Host;
 use model::{
     Change, ConnectionId, ConnectionSummary, Endpoint, Outstanding, Protocol, Time, limits,
 };
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
 /// Connections whose hosts are at hand: looking them up takes a quarter of what is done for a change.
@@ -42,7 +43,7 @@ const LATEST: usize = 32;
 const VOTES: u32 = 16;
 
 /// What a host asks of a server below it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Asks {
     Calls,
     /// To look up names.
@@ -68,7 +69,7 @@ impl Asks {
 }
 
 /// What a host does for its clients, and what it asked of others meanwhile.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tier {
     pub host: IpAddr,
     /// The server that its own calls waited for longest, and how many others there are.
@@ -92,6 +93,12 @@ pub struct Tier {
 }
 
 impl Tier {
+    /// What of its work for a request lies beneath its own calls, nanoseconds, at least and at most.
+    #[must_use]
+    pub fn beneath_each_ns(&self) -> [i64; 2] {
+        [self.least_ns, self.most_ns].map(|ns| ns / self.asked.max(1) as i64)
+    }
+
     /// Whether least and most are so far apart that both are to be said.
     #[must_use]
     pub fn is_bounds(&self) -> bool {

@@ -245,7 +245,7 @@ pub const OPERATION_LISTS: usize = 10_000;
 pub const SERVERS_HEARD: usize = 65_536;
 
 /// Pairs of hosts of which it is remembered who calls whom; calls of further ones are taken to be made
-/// by clients.
+/// by clients. As many pairs of connections may be one under two addresses; further ones are two.
 pub const HOST_PAIRS: usize = 100_000;
 /// Pairs of hosts whose ways are known apart; those of further ones are taken together with the nearest.
 pub const WAYS: usize = 4_096;
@@ -303,10 +303,12 @@ pub const BLOCKS: usize = 128;
 /// in the sums.
 pub const COMPARED_SUBJECTS: usize = 256;
 
-/// Of a saved run: operations and statements, those with most time; ports; names of files.
+/// Of a saved run: operations and statements, those with most time; ports; names of files; hosts that
+/// ask others.
 pub const SAVED_SUBJECTS: usize = 32;
 pub const SAVED_PORTS: usize = 16;
 pub const SAVED_FILES: usize = 16;
+pub const SAVED_TIERS: usize = 16;
 
 /// Pseudonyms of addresses that are remembered; then they are made anew.
 pub const PSEUDONYMS: usize = 200_000;

@@ -224,8 +224,7 @@ impl Anonymise for Diagnosis {
             }
         }
         for of in &mut self.tiers {
-            let (host, below) = (names.address(of.tier.host), names.endpoint(of.tier.below));
-            (of.tier.host, of.tier.below) = (host, below);
+            of.tier = of.tier.clone().anonymised(names);
             of.below = of.below.take().map(|d| Box::new(d.anonymised(names)));
         }
         let peers = std::mem::take(&mut self.peers).into_iter();

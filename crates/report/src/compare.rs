@@ -1,6 +1,6 @@
 //! What changed between two runs, for programs: `slowside.compare/1`.
 
-use crate::{classes, value};
+use crate::{classes, tiers, value};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run, Shared};
 use analysis::compare::snapshot::SavedFinding;
@@ -13,8 +13,14 @@ use std::io::{self, Write};
 /// # Errors
 /// Those of `out`.
 pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    value::write(out, &whole(c))?;
+    out.write_all(b"\n")
+}
+
+/// The whole comparison, as it also stands within another one.
+pub(crate) fn whole(c: &Comparison) -> Value {
     let [baseline, problem] = &c.runs;
-    let value = json!({
+    json!({
         "schema": "slowside.compare/1",
         "verdict": {
             "outcome": c.outcome.name(),
@@ -32,10 +38,9 @@ pub fn compare_json(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         "beside": c.beside.iter().map(finding).collect::<Vec<_>>(),
         "gone": c.gone.iter().map(finding).collect::<Vec<_>>(),
         "shared": c.shared.as_ref().map(shared),
+        "tiers": c.tiers.iter().map(tiers::changed_value).collect::<Vec<_>>(),
         "notes": value::texts(&c.notes),
-    });
-    value::write(out, &value)?;
-    out.write_all(b"\n")
+    })
 }
 
 fn run(r: &Run) -> Value {

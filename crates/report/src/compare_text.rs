@@ -3,6 +3,7 @@
 use crate::harmless::harmless;
 use crate::page::{Tone, shortened};
 use crate::text::{Grid, bytes, counted, grouped, taken, wrap};
+use crate::tiers;
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};
@@ -25,6 +26,7 @@ pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         text += &wrap("", 0, &note);
     }
     text += &causes(c);
+    text += &beneath(c);
     text += &ops(c);
     text += &metrics(c);
     text += &title("Runs");
@@ -103,6 +105,15 @@ fn causes(c: &Comparison) -> String {
         text += &wrap("   More: ", 9, &format!("slowside explain {code}"));
     }
     text
+}
+
+/// What lies beneath a server in both runs.
+fn beneath(c: &Comparison) -> String {
+    if c.tiers.is_empty() {
+        return String::new();
+    }
+    let each = c.tiers.iter().flat_map(tiers::changed);
+    title(tiers::TITLE) + &each.map(|said| wrap("  ", 2, &said)).collect::<String>()
 }
 
 /// Milliseconds.

@@ -1,11 +1,12 @@
 //! Hosts that work for others with calls of their own: what lies beneath a server, for people and for programs.
 
-use crate::diagnosis_json;
 use crate::diagnosis_text::held;
 use crate::page::Tone;
 use crate::text::{counted, wrap};
+use crate::{compare, diagnosis_json};
+use analysis::compare::result::TierChange;
 use analysis::results::{Diagnosis, TierResult};
-use analysis::tiers::{Asks, Beneath};
+use analysis::tiers::{Asks, Beneath, Tier};
 use model::{format_duration, grouped};
 use serde_json::{Value, json};
 
@@ -38,12 +39,6 @@ pub(crate) fn how_long(b: Beneath) -> Option<String> {
 /// What it does for its clients and asks of others meanwhile, and what is said of that by itself.
 pub(crate) fn said(result: &TierResult) -> Vec<String> {
     let t = &result.tier;
-    let each = |ns: i64| format_duration(ns / t.asked.max(1) as i64);
-    let between = match t.is_bounds() {
-        true if t.least_ns == 0 => format!("up to {}", each(t.most_ns)),
-        true => format!("{} to {}", each(t.least_ns), each(t.most_ns)),
-        false => each(t.least_ns),
-    };
     let others = match t.others {
         0 => String::new(),
         n => format!(" and {}", counted(n as u64, "other server")),
@@ -54,10 +49,11 @@ pub(crate) fn said(result: &TierResult) -> Vec<String> {
         n => format!(", {} without an answer", grouped(n)),
     };
     let measured = format!(
-        "{} works on each of {} for {}; for {between} of it, {what}, {} {at} {}{others}{unanswered}.",
+        "{} works on each of {} for {}; for {} of it, {what}, {} {at} {}{others}{unanswered}.",
         t.host,
         counted(t.asked, "request"),
-        each(t.work_ns),
+        work(t),
+        between(t),
         counted(t.asks, of),
         t.below,
     );
@@ -66,6 +62,53 @@ pub(crate) fn said(result: &TierResult) -> Vec<String> {
         .as_ref()
         .map(|d| format!("Of these alone: {}", d.verdict.sentence));
     std::iter::once(measured).chain(below).collect()
+}
+
+/// What of a host's work lies beneath its own calls in two runs, and what these say, held against each other.
+pub(crate) fn changed(change: &TierChange) -> Vec<String> {
+    let each = |t: &Tier| format!("{} of {}", between(t), work(t));
+    let (shown, how_long) = match &change.tiers {
+        [Some(a), Some(b)] => (b, format!("{} now, {} in the baseline", each(b), each(a))),
+        [None, Some(b)] => (b, format!("{} in the problem alone", each(b))),
+        [Some(a), None] => (a, format!("{} in the baseline alone", each(a))),
+        [None, None] => return Vec::new(),
+    };
+    let [what, _, at] = shown.what.words();
+    let measured = format!(
+        "While {} works on a request, {what}, {at} {}: for {how_long}.",
+        shown.host, shown.below
+    );
+    let own = change
+        .own
+        .as_ref()
+        .map(|c| format!("Of these alone: {}", c.sentence));
+    std::iter::once(measured).chain(own).collect()
+}
+
+/// How long it works on each request.
+fn work(t: &Tier) -> String {
+    format_duration(t.work_ns / t.asked.max(1) as i64)
+}
+
+/// For how long of each request its own calls are under way, between which bounds.
+fn between(t: &Tier) -> String {
+    let [least, most] = t.beneath_each_ns();
+    match t.is_bounds() {
+        true if t.least_ns == 0 => format!("up to {}", format_duration(most)),
+        true => format!("{} to {}", format_duration(least), format_duration(most)),
+        false => format_duration(least),
+    }
+}
+
+pub(crate) fn changed_value(change: &TierChange) -> Value {
+    let each = |of: &Option<Tier>| of.as_ref().map(measured);
+    let [baseline, problem] = &change.tiers;
+    json!({
+        "baseline": each(baseline),
+        "problem": each(problem),
+        "added_each_ns": change.added_each_ns(),
+        "comparison": change.own.as_ref().map(|own| compare::whole(own)),
+    })
 }
 
 fn asks_for(what: Asks) -> &'static str {
@@ -77,9 +120,17 @@ fn asks_for(what: Asks) -> &'static str {
 }
 
 pub(crate) fn value(result: &TierResult) -> Value {
-    let t = &result.tier;
+    let mut value = measured(&result.tier);
+    if let Some(value) = value.as_object_mut() {
+        value.insert("capture".into(), json!(result.capture));
+        let diagnosis = result.below.as_ref().map(|d| diagnosis_json::whole(d));
+        value.insert("diagnosis".into(), json!(diagnosis));
+    }
+    value
+}
+
+fn measured(t: &Tier) -> Value {
     json!({
-        "capture": result.capture,
         "host": t.host.to_string(),
         "below": t.below.to_string(),
         "others": t.others,
@@ -91,6 +142,5 @@ pub(crate) fn value(result: &TierResult) -> Value {
         "work_ns": t.work_ns,
         "least_ns": t.least_ns,
         "most_ns": t.most_ns,
-        "diagnosis": result.below.as_ref().map(|d| diagnosis_json::whole(d)),
     })
 }

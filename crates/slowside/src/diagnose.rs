@@ -59,7 +59,7 @@ pub fn measure(
         measure: true,
         ..ReadOptions::new(app, config)
     };
-    let d = read.as_is_best(captures, events)?;
+    let d = read.by_hops(captures, events)?;
     let lost = || Error::Message("nothing was measured; please report this".into());
     Ok((d.diagnosis, d.kept.ok_or_else(lost)?))
 }
@@ -419,13 +419,22 @@ impl<'a> ReadOptions<'a> {
             }
             alone.extend(end.finish_measured(vec![result]).2);
         }
-        let kept = whole.map(|whole| Kept { whole, ends: alone });
+        let kept = whole.map(|whole| Kept {
+            whole,
+            ends: alone,
+            tiers: Vec::new(),
+        });
         let of_server = |c: &CaptureResult| c.side == Some(Vantage::Server);
         let is_exchanged = diagnosis.captures.first().is_some_and(of_server);
         let numbers = opened_at.number(is_exchanged);
         for Unpaired { capture, row, why } in unpaired {
-            if let Some(all) = judged.as_mut().filter(|_| is_asked(&asked, row)) {
-                all.add_unpaired(capture ^ usize::from(is_exchanged), row, why);
+            let Some(all) = &mut judged else { continue };
+            match why {
+                None => all.match_only(Some(row)),
+                Some(why) if is_asked(&asked, row) => {
+                    all.add_unpaired(capture ^ usize::from(is_exchanged), row, why);
+                }
+                Some(_) => {}
             }
         }
         Ok(Made {

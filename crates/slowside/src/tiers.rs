@@ -5,8 +5,10 @@
 use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
+use analysis::compare::KeptTier;
 use analysis::results::TierResult;
 use analysis::tiers::Only;
+use model::limits;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -71,8 +73,14 @@ impl ReadOptions<'_> {
         };
         whole.diagnosis.tiers.clone_from(tiers);
         // Who looks names up waits for an answer or for none, who copies for a confirmation: there is nothing to judge.
-        let judged = whole.diagnosis.tiers.iter_mut();
-        for tier in judged.filter(|t| t.tier.calls > 0).take(JUDGED) {
+        let unjudged = |t: &TierResult| KeptTier {
+            tier: t.tier.clone(),
+            own: None,
+        };
+        let saved = tiers.iter().take(limits::SAVED_TIERS);
+        let mut kept: Vec<KeptTier> = saved.map(unjudged).collect();
+        let judged = whole.diagnosis.tiers.iter_mut().enumerate();
+        for (i, tier) in judged.filter(|(_, t)| t.tier.calls > 0).take(JUDGED) {
             let own_calls = Only {
                 hosts: addresses(tier),
                 are_theirs: true,
@@ -86,7 +94,13 @@ impl ReadOptions<'_> {
                 ..read
             };
             let judged = beneath.as_is_best(&with(&d, tier, Role::Asks), events)?;
+            if let Some(kept) = kept.get_mut(i) {
+                kept.own = judged.kept.map(|own| own.whole);
+            }
             tier.below = Some(Box::new(judged.diagnosis));
+        }
+        if let Some(whole) = &mut whole.kept {
+            whole.tiers = kept;
         }
         Ok(whole)
     }

@@ -7,13 +7,25 @@
 
 use super::snapshot::Snapshot;
 use crate::results::Vantage;
+use crate::tiers::Tier;
+use serde::{Deserialize, Serialize};
 
 /// A run, and its ends.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     pub whole: Snapshot,
     /// As each capture alone has it; none of a run with one capture.
     pub ends: Vec<Snapshot>,
+    /// Hosts that worked for others with calls of their own, which are in none of the above.
+    pub tiers: Vec<KeptTier>,
+}
+
+/// What a host asked of servers of its own while it worked for its clients.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptTier {
+    pub tier: Tier,
+    /// Its own calls, where they were judged apart.
+    pub own: Option<Snapshot>,
 }
 
 impl From<Snapshot> for Kept {
@@ -21,6 +33,7 @@ impl From<Snapshot> for Kept {
         Kept {
             whole,
             ends: Vec::new(),
+            tiers: Vec::new(),
         }
     }
 }

@@ -19,10 +19,11 @@ mod matching;
 mod sentence;
 mod shared;
 mod streams;
+mod tiers;
 mod wording;
 mod work;
 
-pub use kept::Kept;
+pub use kept::{Kept, KeptTier};
 pub use result::Comparison;
 pub use snapshot::Snapshot;
 
@@ -31,7 +32,7 @@ use crate::findings::Of;
 use crate::results::{Side, Vantage};
 use crate::text::{Text, Value, text};
 use effect::{excludes_nothing, matters};
-use result::{Change, Outcome, Run, Unit};
+use result::{Change, Outcome, Run, TierChange, Unit};
 use snapshot::SavedFinding;
 use streams::Streams;
 use work::Scale;
@@ -71,7 +72,7 @@ pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
         ([Some(a), Some(b)], None) => Some([a, b]),
         _ => None,
     };
-    let mut c = compared(runs, ends);
+    let mut c = compared(runs, ends, tiers::changes(both));
     if let Some((which, vantage)) = reduced {
         let [which, other] = match which {
             0 => ["baseline", "problem"],
@@ -87,8 +88,13 @@ pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
     c
 }
 
-/// Compares two runs; `ends` are the same as a capture at the server alone has them.
-fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
+/// Compares two runs; `ends` are the same as a capture at the server alone has them, and `tiers` what lies beneath
+/// their servers.
+fn compared(
+    seen: [&Snapshot; 2],
+    ends: Option<[&Snapshot; 2]>,
+    tiers: Vec<TierChange>,
+) -> Comparison {
     let estimated = estimate::with_path(seen);
     let runs = match &estimated {
         Some([a, b]) => [a.as_ref(), b.as_ref()],
@@ -143,6 +149,7 @@ fn compared(seen: [&Snapshot; 2], ends: Option<[&Snapshot; 2]>) -> Comparison {
         causes: Vec::new(),
         ops,
         metrics: matching::metrics(runs),
+        tiers,
         fast_enough_ns: runs
             .map(|r| r.fast_enough_ns)
             .into_iter()

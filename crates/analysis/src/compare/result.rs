@@ -4,6 +4,7 @@ use super::bootstrap::Interval;
 use super::snapshot::{CallSums, SavedCapture, SavedFinding};
 use crate::findings::Rule;
 use crate::text::Text;
+use crate::tiers::Tier;
 use model::{Direction, Protocol};
 
 /// What both runs did, so that unequal amounts of it can be compared.
@@ -189,6 +190,28 @@ pub struct Run {
     pub elapsed_ns: i64,
 }
 
+/// A host that worked for others with calls of its own, in the baseline, the problem, or both.
+#[derive(Clone, Debug)]
+pub struct TierChange {
+    pub tiers: [Option<Tier>; 2],
+    /// Its own calls in both, held against each other.
+    pub own: Option<Box<Comparison>>,
+}
+
+impl TierChange {
+    /// How much more of its work for a request lies beneath its own calls in the problem, at least; less than zero
+    /// where it is less. Nanoseconds.
+    #[must_use]
+    pub fn added_each_ns(&self) -> i64 {
+        let [Some([a_lo, a_hi]), Some([b_lo, b_hi])] =
+            (self.tiers.each_ref()).map(|t| t.as_ref().map(Tier::beneath_each_ns))
+        else {
+            return 0;
+        };
+        (b_lo - a_hi).max(0) + (b_hi - a_lo).min(0)
+    }
+}
+
 /// Everything `compare` says.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -218,6 +241,8 @@ pub struct Comparison {
     pub ops: Vec<OpChange>,
     /// Those that changed beyond chance first.
     pub metrics: Vec<Metric>,
+    /// What lies beneath servers, most time in the problem first.
+    pub tiers: Vec<TierChange>,
     /// Calls that take less on average are nobody's fault.
     pub fast_enough_ns: i64,
 }

@@ -1,12 +1,12 @@
-//! A saved run: a line that says what it is and in which version, then the [`Snapshot`] of the whole and
-//! those of its ends in the bytes that their numbers need.
+//! A saved run: a line that says what it is and in which version, then what is [kept](Kept) of it in the bytes
+//! that its numbers need.
 
 use super::blocks::Blocks;
 use super::kept::Kept;
 use super::snapshot::Snapshot;
 
 /// The first line of a file that holds a run of this version.
-pub const SCHEMA: &str = "slowside.saved/3";
+pub const SCHEMA: &str = "slowside.saved/4";
 
 /// What every version begins with.
 const FAMILY: &str = "slowside.saved/";
@@ -35,7 +35,7 @@ pub fn is_saved(start: &[u8]) -> bool {
 pub fn save(run: &Kept) -> Vec<u8> {
     let mut bytes = format!("{SCHEMA}\n").into_bytes();
     // It fails for sequences of unknown length, of which there are none.
-    if let Ok(packed) = postcard::to_allocvec(&(&run.whole, &run.ends)) {
+    if let Ok(packed) = postcard::to_allocvec(run) {
         bytes.extend(packed);
     }
     bytes
@@ -63,12 +63,15 @@ pub fn load(bytes: &[u8]) -> Result<Kept, Unreadable> {
         ));
     }
     let packed = rest.get(1..).unwrap_or_default();
-    match postcard::take_from_bytes::<(Snapshot, Vec<Snapshot>)>(packed) {
-        Ok(((whole, ends), [])) if is_sound(&whole) && ends.iter().all(is_sound) => {
-            Ok(Kept { whole, ends })
-        }
+    match postcard::take_from_bytes::<Kept>(packed) {
+        Ok((run, [])) if snapshots(&run).all(is_sound) => Ok(run),
         _ => Err(Unreadable::Damaged),
     }
+}
+
+fn snapshots(run: &Kept) -> impl Iterator<Item = &Snapshot> {
+    let own = run.tiers.iter().filter_map(|t| t.own.as_ref());
+    std::iter::once(&run.whole).chain(&run.ends).chain(own)
 }
 
 /// Whether the parts fit together as they do in what [`save`] wrote.

@@ -430,6 +430,7 @@ fn the_contract_has_its_keys() {
             "beside",
             "gone",
             "shared",
+            "tiers",
             "notes"
         ]
     );

@@ -2,9 +2,10 @@
 //! that runs compare as they did.
 
 use super::Anonymise;
-use analysis::compare::result::{Cause, OpChange, Run};
+use analysis::compare::result::{Cause, OpChange, Run, TierChange};
 use analysis::compare::snapshot::{SavedCapture, Subject};
-use analysis::compare::{Comparison, Kept, Snapshot};
+use analysis::compare::{Comparison, Kept, KeptTier, Snapshot};
+use analysis::tiers::Tier;
 use pseudonyms::{Anonymiser, NameKind};
 
 impl Anonymise for Run {
@@ -23,6 +24,35 @@ impl Anonymise for Kept {
         Kept {
             whole: self.whole.anonymised(names),
             ends: self.ends.anonymised(names),
+            tiers: self.tiers.anonymised(names),
+        }
+    }
+}
+
+impl Anonymise for KeptTier {
+    fn anonymised(self, names: &Anonymiser) -> KeptTier {
+        KeptTier {
+            tier: self.tier.anonymised(names),
+            own: self.own.map(|own| own.anonymised(names)),
+        }
+    }
+}
+
+impl Anonymise for Tier {
+    fn anonymised(self, names: &Anonymiser) -> Tier {
+        Tier {
+            host: names.address(self.host),
+            below: names.endpoint(self.below),
+            ..self
+        }
+    }
+}
+
+impl Anonymise for TierChange {
+    fn anonymised(self, names: &Anonymiser) -> TierChange {
+        TierChange {
+            tiers: self.tiers.map(|tier| tier.map(|t| t.anonymised(names))),
+            own: self.own.map(|own| Box::new(own.anonymised(names))),
         }
     }
 }
@@ -85,6 +115,7 @@ impl Anonymise for Comparison {
             notes: self.notes.anonymised(names),
             causes: self.causes.anonymised(names),
             ops: self.ops.anonymised(names),
+            tiers: self.tiers.anonymised(names),
             ..self
         }
     }

@@ -11,6 +11,7 @@ use super::operations::{CALLS, CHARTED, OPEN, SHORT, percentiles_of, short, spre
 use super::{Frame, Provenance, Section, anchors, figure, frame, harmless_page};
 use crate::compare_text::{notes, volume};
 use crate::text::{bytes, counted, moment, taken};
+use crate::tiers;
 use analysis::compare::Comparison;
 use analysis::compare::result::{OpChange, Run};
 use analysis::compare::snapshot::{SavedCapture, SavedFinding};
@@ -59,6 +60,12 @@ fn page(
             tables::causes(c),
         ),
         Section::of(
+            "tiers",
+            "Beneath",
+            "What did the server itself wait for?",
+            beneath(c),
+        ),
+        Section::of(
             "operations",
             "Operations",
             "Which operations changed?",
@@ -98,6 +105,11 @@ fn page(
         made,
         data,
     })
+}
+
+fn beneath(c: &Comparison) -> Option<Markup> {
+    let said: Vec<String> = c.tiers.iter().flat_map(tiers::changed).collect();
+    (!said.is_empty()).then(|| html! { @for sentence in said { p { (sentence) } } })
 }
 
 /// What each run is called: its captures, without the folders that all of them are in.

@@ -4,6 +4,7 @@ use super::{code, escaped, sections, table, write};
 use crate::compare_text::{
     CAUSES, ROWS, common, metric_rows, notes, only_rows, op_rows, range, signed, told, told_of,
 };
+use crate::tiers;
 use analysis::compare::Comparison;
 use analysis::compare::result::OpChange;
 use std::io::{self, Write};
@@ -23,6 +24,7 @@ pub fn compare_markdown(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             format!("**{}**", escaped(&c.sentence.to_string())),
             notes,
             causes(c),
+            beneath(c),
         ];
         parts.extend(ops(c));
         let metrics = metric_rows(c);
@@ -65,6 +67,14 @@ fn causes(c: &Comparison) -> String {
         format!("\nMore: {command}\n")
     });
     titled(CAUSES, &table(&rows, 2, |i| i < 2)) + &more
+}
+
+fn beneath(c: &Comparison) -> String {
+    if c.tiers.is_empty() {
+        return String::new();
+    }
+    let said: Vec<String> = c.tiers.iter().flat_map(tiers::changed).collect();
+    titled(tiers::TITLE, &escaped(&said.join("\n\n")))
 }
 
 /// An operation as it stands in a cell: a statement in full.

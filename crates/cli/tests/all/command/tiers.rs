@@ -21,11 +21,11 @@ const CALLS: u32 = 40;
 
 /// At the host: a client's calls, 30 ms apart, each answered after 12 ms.
 fn above() -> Vec<TestPacket> {
-    asked_by(CLIENT, 0)
+    asked_by(CLIENT, 0, 12 * MS)
 }
 
-/// The same of another client, so much later.
-fn asked_by(client: Ipv4Addr, later: i64) -> Vec<TestPacket> {
+/// The same of another client, so much later, each answered after so long.
+fn asked_by(client: Ipv4Addr, later: i64, took: i64) -> Vec<TestPacket> {
     let mut c = Conversation::new((client, 1000).into(), (HOST, 2049).into());
     c.at(0)
         .syn()
@@ -36,7 +36,7 @@ fn asked_by(client: Ipv4Addr, later: i64) -> Vec<TestPacket> {
     for i in 0..CALLS {
         c.at((100 + 30 * i64::from(i)) * MS + later);
         c.client(&rpc::record(&rpc::getattr_call(i + 1, b"file")));
-        c.after(12 * MS);
+        c.after(took);
         c.server(&rpc::record(&rpc::getattr_reply(i + 1)));
         c.after(2 * WAY).client_ack();
     }
@@ -45,6 +45,11 @@ fn asked_by(client: Ipv4Addr, later: i64) -> Vec<TestPacket> {
 
 /// At the host: two calls of its own, of 5 ms each, so long after each of those began.
 fn own(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
+    own_of(from, 5 * MS, later)
+}
+
+/// The same, of so long each.
+fn own_of(from: Ipv4Addr, took: i64, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
     let mut c = Conversation::new((from, 900).into(), (BELOW, 2049).into());
     c.at(0)
         .syn()
@@ -54,9 +59,9 @@ fn own(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
         .client_ack();
     for i in 0..2 * CALLS {
         let [of, half] = [i / 2, i % 2];
-        c.at((100 + 30 * i64::from(of)) * MS + later(of) + i64::from(half) * 5_100_000);
+        c.at((100 + 30 * i64::from(of)) * MS + later(of) + i64::from(half) * (took + MS / 10));
         c.client(&rpc::record(&rpc::getattr_call(i + 1, b"below")));
-        c.after(5 * MS);
+        c.after(took);
         c.server(&rpc::record(&rpc::getattr_reply(i + 1)));
         c.after(NEAR).client_ack();
     }
@@ -189,7 +194,7 @@ fn of_calls_at_a_time_there_are_bounds() {
     // A microsecond passes with each packet. The first is alone for 2 ms; then both are worked on until 12 ms, and the
     // host asks until 10.2 ms.
     let host = together(
-        together(above(), asked_by(other, 2 * MS)),
+        together(above(), asked_by(other, 2 * MS, 12 * MS)),
         own(HOST, at_once),
     );
     let rows = beneath("tiers-each-of-two", &[host]);
@@ -251,4 +256,48 @@ fn operations_have_the_means_of_their_calls() {
     let path = file("tiers-ops-none", "host.pcap", &capture(&above()));
     let page = said(["ops", path.to_str().expect("UTF-8")].map(str::to_owned));
     assert!(!page.contains("own calls"), "{page}");
+}
+
+/// A host that answers after so long, most of which are two calls of its own.
+fn host_of(took: i64, own_took: i64) -> Vec<TestPacket> {
+    together(asked_by(CLIENT, 0, took), own_of(HOST, own_took, at_once))
+}
+
+#[test]
+fn a_comparison_says_what_was_added_beneath() {
+    let test = "tiers-compare";
+    let paths = [
+        ("good", host_of(4 * MS, MS)),
+        ("bad", host_of(24 * MS, 11 * MS)),
+    ];
+    let paths = paths.map(|(name, packets)| {
+        let path = file(test, &format!("{name}.pcap"), &capture(&packets));
+        path.to_str().expect("UTF-8").to_owned()
+    });
+    let compared = |runs: &[String], more: &[&str]| {
+        let command = ["compare".to_owned()].into_iter().chain(runs.to_vec());
+        said(command.chain(more.iter().map(|m| (*m).to_owned())))
+    };
+    let json = compared(&paths, &["--format", "json"]);
+    let c = parsed(&json);
+    // Its own calls are no part of what its clients waited.
+    assert_eq!(c["problem"]["calls"], CALLS);
+    let [change] = c["tiers"].as_array().expect("tiers").as_slice() else {
+        panic!("{json}");
+    };
+    // 22.1 ms where it was 2.1.
+    assert_eq!(change["added_each_ns"].as_i64().map(|ns| ns / MS), Some(20));
+    assert_eq!(change["comparison"]["problem"]["calls"], 2 * CALLS);
+    let sentence = c["verdict"]["sentence"].as_str().expect("a sentence");
+    let beneath = "seconds or more lie beneath 10.0.0.2, while calls of its own are under way, to 10.9.0.3:2049.";
+    assert!(sentence.contains(beneath), "{sentence}");
+    let page = compared(&paths, &[]);
+    assert!(page.contains("\nBeneath the server\n"), "{page}");
+    // From saved runs the same.
+    let saved = paths.map(|path| {
+        let saved = format!("{path}.slowside");
+        said(["diagnose", &path, "--save", &saved].map(str::to_owned));
+        saved
+    });
+    assert_eq!(compared(&saved, &["--format", "json"]), json);
 }
