@@ -44,6 +44,8 @@ const ANSWER_SHARE: i64 = 4;
 
 /// A shorter silence of a sender with nothing in flight may be how unevenly the path passes things on, seen from its other end.
 const PAUSE_NS: i64 = 2 * MILLISECOND;
+/// Timers hold acknowledgements back for less, as a rule (200 ms), and what nobody acknowledged for so long is sent again.
+const RESENT_NS: i64 = 300 * MILLISECOND;
 /// There and back, no path takes longer: of a sender that has answered nothing yet that is all there is.
 const LONGEST_PATH_NS: i64 = 1_000 * MILLISECOND;
 
@@ -105,7 +107,7 @@ pub(super) struct Held {
     /// it is of the same message.
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
-    advanced: Option<Time>,
+    advanced: Option<Mark>,
     /// The first acknowledgement of some of what was in flight when the last byte left, and that of everything, until
     /// more is sent.
     begun: Option<Mark>,
@@ -223,7 +225,7 @@ impl Held {
         mark: Mark,
     ) {
         let now = mark.time;
-        self.advanced = Some(now);
+        self.advanced = Some(mark);
         if !self.closed {
             self.begun.get_or_insert(mark);
         }
@@ -283,7 +285,7 @@ impl Held {
     /// Bytes are missing before those that leave now: nobody knows when they left.
     #[cold]
     pub(super) fn was_perhaps_sent(&mut self) {
-        (self.begun, self.drained) = (None, None);
+        (self.begun, self.drained, self.advanced) = (None, None, None);
     }
 
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
@@ -340,6 +342,16 @@ impl Held {
             Some(last) if could_send => Some(last),
             _ => begun.map(after),
         }
+    }
+
+    /// The last acknowledgement, if it came since the last byte left and long ago. Where so little is left that TCP lets a full
+    /// segment go beside it, nothing waits for more.
+    #[cold]
+    fn nearly_drained(&self, now: Time) -> Option<Mark> {
+        let last = self.last_data?;
+        let heard = |mark: &Mark| mark.time >= last.time && now - mark.time > RESENT_NS;
+        let is_open = !self.closed && !self.was_closed;
+        self.advanced.filter(heard).filter(|_| is_open)
     }
 
     /// Whether what took so long to be acknowledged waited in a queue. An acknowledgement of one segment may have waited
@@ -415,6 +427,19 @@ impl Held {
             self.ready = Some(Box::new((kind, Stretch::of(late.since, s.mark, s.order))));
         }
         let was_drained = self.drained.is_some();
+        if !was_drained
+            && self
+                .last_data
+                .is_some_and(|last| now - last.time > RESENT_NS)
+        {
+            let begin = end.checked_sub(s.payload_length.into());
+            let left = begin
+                .zip(acknowledged)
+                .map(|(begin, up_to)| begin - up_to.min(begin));
+            let may_send =
+                left.is_some_and(|left| left < INITIAL_WINDOW) && !is_small && !rebuilding;
+            self.drained = self.nearly_drained(now).filter(|_| may_send);
+        }
         let shortest_ns = summary.ack_rtt_min_ns;
         if let Some(since) = self.drained.and_then(|_| self.paused(now, shortest_ns)) {
             let kind = match self.goes_on {
@@ -433,7 +458,7 @@ impl Held {
             held(HeldBy::Trouble, r.since)
         } else {
             let behind = backlog.or_else(|| {
-                let released = rebuilding && self.advanced.is_some_and(follows);
+                let released = rebuilding && self.advanced.is_some_and(|mark| follows(mark.time));
                 self.last_data.map(|last| last.time).filter(|_| released)
             });
             behind.and_then(|at| held(HeldBy::Backlog, at))

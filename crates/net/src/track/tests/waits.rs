@@ -145,17 +145,30 @@ fn behind_a_full_segment_a_message_goes_on() {
     assert_eq!(kind(Script::new(), FULL + 1), may_be_over);
 }
 
-#[test]
-fn a_sender_that_has_bytes_in_flight_does_not_pause() {
+/// Segments, of which all but so many are acknowledged; then the client is silent for so long, and sends so much.
+fn behind_in_flight(left: u32, silent_ms: i64, size: usize) -> usize {
     let mut t = opened();
     let full = vec![b'x'; FULL];
-    t.c(1, 1, &full);
-    t.c(1_001, 1, &full);
+    let sent = left + 1;
+    for i in 0..sent {
+        t.c(1 + 1_000 * i, 1, &full);
+    }
     t.wait(MS);
     t.s(1, 1_001, b"");
-    t.wait(300 * MS);
-    t.c(2_001, 1, &full);
-    assert_eq!(pauses(&t), []);
+    t.wait(silent_ms * MS);
+    t.c(1 + 1_000 * sent, 1, &vec![b'x'; size]);
+    pauses(&t).len()
+}
+
+#[test]
+fn a_sender_that_has_bytes_in_flight_pauses_where_it_may_send_beside_them() {
+    assert_eq!(behind_in_flight(1, 310, FULL), 1);
+    // An acknowledgement may wait for a timer; Nagle's algorithm holds a small segment.
+    assert_eq!(behind_in_flight(1, 290, FULL), 0);
+    assert_eq!(behind_in_flight(1, 310, FULL - 1), 0);
+    // So much each sender may have in flight.
+    assert_eq!(behind_in_flight(4, 310, FULL), 1);
+    assert_eq!(behind_in_flight(5, 310, FULL), 0);
 }
 
 /// A client that writes `before` segments, and `again` so many; all are acknowledged one by one, the first of them after
