@@ -120,7 +120,7 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         return ledger.charge(Cause::Unknown, d, ledger.response);
     }
     if let Half::Away(way) = facts.to_server {
-        return beyond(call, way, facts.spared, ledger);
+        return beyond(call, way, facts, ledger);
     }
     // What it waited for a lock it stood still for, and then took long for.
     let of_stall = call.lock_ns.clamp(0, call.stall_ns.max(0));
@@ -257,20 +257,83 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
 }
 
 /// A call of which the second capture was taken on the way: what lies behind it takes part in what would
-/// be the server's own.
-fn beyond(call: &Both, way: Bounds, spared: Option<Share>, ledger: &mut Ledger) {
-    let d = Direction::ToServer;
+/// be the server's own, and in how long its sender seems to pause.
+fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) {
+    let (d, back) = (Direction::ToServer, Direction::ToClient);
     let [client, server] = call.inner_ns;
-    let mut crossing = Bounds::exactly(call.response_ns - client);
-    ledger.charge(Cause::NotWriting, d, Bounds::exactly(client));
+    let nagle = match facts.classes {
+        Some(_) => 0,
+        None => call.nagle_ns,
+    };
+    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
+    charge(Cause::NotWriting, d, client);
+    charge(Cause::Loss, d, call.behind_ns);
+    charge(Cause::Nagle, d, nagle);
+    let mut known = client + call.behind_ns + nagle;
+    let mut crossing = Bounds::exactly(0);
     for own in [call.service_ns + call.stall_ns, server] {
         let least = way.hi_ns.map_or(0, |hi| (own - hi).max(0));
         let most = (own - way.lo_ns).max(0);
         ledger.charge(Cause::Service, d, Bounds::between(least, most));
-        let behind = Bounds::between(way.lo_ns.min(own), way.hi_ns.map_or(own, |hi| hi.min(own)));
-        crossing = Bounds::exactly(-own).plus(crossing).plus(behind);
+        crossing = crossing.plus(Bounds::between(own - most, own - least));
+        known += own;
     }
-    path(crossing, Bounds::exactly(i64::MAX), spared, ledger);
+    let varies_ns = way.hi_ns.map_or(i64::MAX, |hi| hi - way.lo_ns);
+    for way in [d, back] {
+        for (kind, ns) in call.held.each(way) {
+            let is_afar = way == back && kind == EpisodeKind::SenderSilence;
+            let least = match is_afar {
+                true => (ns - varies_ns).max(0),
+                false => ns,
+            };
+            let held = Bounds::between(least, ns);
+            match kind {
+                EpisodeKind::SenderSilence => {
+                    ledger.charge_silence(way, held, facts.may_idle[way.index()]);
+                }
+                _ => ledger.charge(Cause::of_episode(kind), way, held),
+            }
+            crossing = crossing.plus(Bounds::between(0, ns - least));
+            known += ns;
+        }
+    }
+    let left = match call.hidden_ns {
+        Some(_) => call.transfer_ns + call.path_ns,
+        None => (call.response_ns - known).max(0),
+    };
+    if let Some(longer) = call.hidden_ns {
+        let rest = (call.response_ns - known - left).max(0);
+        ledger.charge(Cause::Hidden, d, Bounds::exactly(rest));
+        ledger.hide(longer, call.hidden_unread_ns);
+    }
+    let passing_ns = (call.transfer_ns + call.nagle_ns - nagle).clamp(0, left);
+    let passing = match &facts.classes {
+        Some(classes) if call.lost == Lost::Nothing => {
+            classes.divide(&call.held, passing_ns, 0, ledger)
+        }
+        _ => Bounds::exactly(passing_ns),
+    };
+    crossing = crossing
+        .plus(passing)
+        .plus(Bounds::exactly(left - passing_ns));
+    if call.lost != Lost::Nothing {
+        // What is beyond a crossing as usual waited for what was lost.
+        let usual = Bounds::exactly(facts.usual_ns(call)).plus(way);
+        let least = usual.hi_ns.map_or(0, |hi| (crossing.lo_ns - hi).max(0));
+        let most = crossing.hi_ns.map(|hi| (hi - usual.lo_ns).max(0));
+        let lost = Bounds {
+            lo_ns: least,
+            hi_ns: most,
+        };
+        ledger.charge(call.lost.cause(), d, lost);
+        crossing = Bounds {
+            lo_ns: crossing.lo_ns.min(usual.lo_ns),
+            hi_ns: crossing
+                .hi_ns
+                .map(|hi| usual.hi_ns.map_or(hi, |u| hi.min(u))),
+        };
+    }
+    path(crossing, Bounds::exactly(i64::MAX), facts.spared, ledger);
 }
 
 /// How long so many bytes take to pass, a byte of eight bits.

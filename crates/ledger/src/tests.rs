@@ -2,6 +2,7 @@
 
 mod doubt;
 mod late;
+mod midway;
 
 use super::*;
 use model::{EpisodeKind, Pace, PerClass, TimeClass};
