@@ -76,7 +76,10 @@ def begun_in_a_hang(case, hang_s, sessions=3, delay_ms=0.2):
             # An answer that is lost comes late as well, and what was sent before nobody knows.
             expect.run("client", "diagnose", ["--client", "client.pcap"], side=["server", "undetermined"], forbid=forbid,
                        says=["that the capture has not whole"])]
-    return expect.Expectation(**slow, forbid=forbid, skip=["one_way"], runs=runs)
+    # A path that takes nearly as much as a call may (2 ms) is what is slow where the answer to what hung is missing.
+    is_far = 2 * delay_ms >= 1.8
+    without = {w: ["server", "network", "mixed"] for w in ("window", "cut out", "snaplen", "no beginning") if is_far}
+    return expect.Expectation(**slow, forbid=forbid, skip=["one_way"], without=without, runs=runs)
 
 
 @kind("place-capture-loss", "captures that lost packets which the wire did not lose",

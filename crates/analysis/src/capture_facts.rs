@@ -19,8 +19,8 @@ use hashbrown::{HashMap, HashSet};
 use ledger::{FullLine, One, Paced};
 use model::limits;
 use model::{
-    Call, Close, ConnectionId, ConnectionSummary, Direction, Endpoint, Episode, EpisodeKind, Field,
-    Gap, Lacks, Line, Outstanding, PacketRef, Time,
+    Call, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Endpoint, Episode,
+    EpisodeKind, Field, Gap, Lacks, Line, Outstanding, PacketRef, Time,
 };
 
 mod delays;
@@ -433,7 +433,9 @@ impl CaptureFacts {
             self.unknown_windows.insert(c.id);
         }
         let is_over = matches!(c.close, Close::Finished | Close::Reset | Close::Replaced);
-        if c.handshake.syn.is_some() && is_over && self.whole.len() < limits::ROUNDS_CONNECTIONS {
+        let lacks = |d: &DirectionSummary| d.missing_from_capture_gaps > 0;
+        let is_whole = c.handshake.syn.is_some() && is_over && !c.directions.iter().any(lacks);
+        if is_whole && self.whole.len() < limits::ROUNDS_CONNECTIONS {
             self.whole.insert(c.id);
         }
         // An answer may only offer what was offered.
@@ -501,7 +503,7 @@ impl CaptureFacts {
         self.paced.get(&ConnectionId(connection))?[d.index()]
     }
 
-    /// Whether it was seen from its first packet to its last.
+    /// Whether it was seen from its first packet to its last, and nothing between them is missing.
     pub(crate) fn saw_whole(&self, connection: ConnectionId) -> bool {
         self.whole.contains(&connection)
     }

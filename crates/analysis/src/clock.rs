@@ -31,7 +31,7 @@ const STEP_NS: f64 = 1_000_000.0;
 /// More steps than this are no steps: something else is wrong.
 const STEPS: usize = 8;
 
-/// Clocks that run at all are within 500 ppm of each other (NTP slews by no more).
+/// Each of two clocks that run at all is within 500 ppm of the time (NTP slews by no more).
 const MAX_DRIFT: f64 = 1000e-6;
 
 #[derive(Clone, Copy, Debug)]

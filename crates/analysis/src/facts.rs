@@ -318,7 +318,7 @@ pub fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> 
     caps.first().copied()
 }
 
-/// Longest time that recoveries with two or more timeouts in a row lasted, and how many there were.
+/// How many recoveries are [outages](crate::matched::is_outage), and how long the longest lasted.
 pub(crate) fn outages(facts: &CaptureFacts) -> (usize, i64) {
     outages_of(facts, |_| true)
 }
@@ -330,10 +330,7 @@ pub(crate) fn outages_to(facts: &CaptureFacts, d: Direction) -> (usize, i64) {
 
 fn outages_of(facts: &CaptureFacts, is_one: impl Fn(&Trouble) -> bool) -> (usize, i64) {
     let long = facts.longest.iter().filter(|t| {
-        t.kind == EpisodeKind::Recovery
-            && !t.spurious
-            && is_one(t)
-            && crate::matched::is_outage(t.timeouts, t.last - t.first)
+        t.is_loss() && is_one(t) && crate::matched::is_outage(t.timeouts, t.last - t.first)
     });
     long.fold((0, 0), |(n, longest), t| {
         (n + 1, longest.max(t.last - t.first))

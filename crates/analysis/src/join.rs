@@ -59,6 +59,8 @@ struct Waiter {
     call: Half,
     /// Its number among its capture's calls.
     arrival: u64,
+    /// Of its name when it began to wait.
+    hash: u64,
 }
 
 #[derive(Default, Debug)]
@@ -79,6 +81,8 @@ struct ConnectionState {
     closed: bool,
     /// The other capture's name of this connection, and how its numbers become that one's.
     alias: Option<(Ends, Shift)>,
+    /// The other capture's connection that this is, where either has the other's name.
+    twin: Option<Ends>,
     /// The other capture's connection whose sequence numbers are the same in both directions.
     same_numbers: Option<Ends>,
     /// Its calls that wait, as long as none has matched.
@@ -153,6 +157,10 @@ impl Join {
     pub fn add(&mut self, side: usize, call: Half, out: &mut Vec<[Half; 2]>) {
         let ends = ends_of(&call);
         let state = self.sides[side].connections.entry(ends).or_default();
+        if state.closed {
+            // Another connection between the same ends.
+            *state = ConnectionState::default();
+        }
         let name = state.name(&call);
         let unmatched = !state.matched;
         let hash = self.hasher.hash_one(name);
@@ -173,7 +181,12 @@ impl Join {
         let arrivals = &mut self.sides[side].arrivals;
         *arrivals += 1;
         let arrival = *arrivals;
-        self.wait(side, hash, Waiter { call, arrival });
+        let waiter = Waiter {
+            call,
+            arrival,
+            hash,
+        };
+        self.wait(side, waiter);
         if unmatched {
             let connections = &mut self.sides[side].connections;
             let state = connections.entry(ends).or_default();
@@ -190,7 +203,7 @@ impl Join {
         }
     }
 
-    /// A connection is over: what is known of it is forgotten, unless its name was found out. Gives the calls
+    /// A connection is over: what is known of it is forgotten as soon as nothing of it waits. Gives the calls
     /// that are matched by that.
     pub fn closed(&mut self, side: usize, ends: Ends, out: &mut Vec<[Half; 2]>) {
         let connections = &mut self.sides[side].connections;
@@ -198,18 +211,31 @@ impl Join {
             return;
         };
         state.closed = true;
-        match state.same_numbers {
-            Some(other) if !state.matched => {
-                let there = self.sides[1 - side].connections.get(&other);
-                if there.is_some_and(|s| s.closed && !s.matched) {
-                    let (a, b) = in_order(side, ends, other);
-                    self.identify(a, b, out);
-                }
+        if let Some(other) = state.same_numbers.filter(|_| !state.matched) {
+            let there = self.sides[1 - side].connections.get(&other);
+            if there.is_some_and(|s| s.closed && !s.matched) {
+                let (a, b) = in_order(side, ends, other);
+                self.identify(a, b, out);
             }
-            _ if state.matched && state.alias.is_none() => {
-                connections.remove(&ends);
-            }
-            _ => {}
+        }
+        self.forget(side, ends);
+    }
+
+    /// Of a connection that is over nothing more is asked, but what its calls are called while they wait and the other
+    /// capture may still have them.
+    fn forget(&mut self, side: usize, ends: Ends) {
+        let Some(state) = self.sides[side].connections.get(&ends) else {
+            return;
+        };
+        let twin = state.twin;
+        let is_over = state.closed && (state.matched || state.waits.is_empty());
+        let there = twin.and_then(|twin| self.sides[1 - side].connections.get(&twin));
+        if !is_over || there.is_some_and(|twin| !twin.closed) {
+            return;
+        }
+        self.sides[side].connections.remove(&ends);
+        if let Some(twin) = twin {
+            self.sides[1 - side].connections.remove(&twin);
         }
     }
 
@@ -235,15 +261,10 @@ impl Join {
         Some(call)
     }
 
-    fn wait(&mut self, side: usize, hash: u64, waiter: Waiter) {
-        let key = (hash, waiter.arrival);
-        let hasher = &self.hasher;
+    fn wait(&mut self, side: usize, waiter: Waiter) {
         let waiting = &mut self.sides[side];
-        let connections = &waiting.connections;
-        waiting.calls.insert_unique(hash, waiter, |w| {
-            hasher.hash_one(name_of(connections, &w.call))
-        });
-        waiting.order.push_back(key);
+        waiting.order.push_back((waiter.hash, waiter.arrival));
+        (waiting.calls).insert_unique(waiter.hash, waiter, |w| w.hash);
         while self.sides[side].calls.len() > limits::LOOK_BACK_CALLS {
             let Some(oldest) = self.sides[side].order.pop_front() else {
                 break;
@@ -272,6 +293,7 @@ impl Join {
             && state.waits.front().is_some_and(|(_, a)| *a == arrival)
         {
             state.waits.pop_front();
+            self.forget(side, ends_of(&call));
         }
         self.unloose(side, &call);
     }
@@ -317,6 +339,9 @@ impl Join {
             }
         }
         let pair = in_order(side, ends, other);
+        if self.votes.len() >= limits::HOST_PAIRS && !self.votes.contains_key(&pair) {
+            return;
+        }
         let votes = self.votes.entry(pair).or_default();
         *votes += 1;
         if *votes >= VOTES {
@@ -358,7 +383,10 @@ impl Join {
             Some(entry.remove().0)
         });
         let mine: Vec<Waiter> = found.collect();
-        state.alias = Some((a, shift));
+        (state.alias, state.twin) = (Some((a, shift)), Some(a));
+        if let Some(state) = self.sides[0].connections.get_mut(&a) {
+            state.twin = Some(b);
+        }
         for waiter in mine {
             self.unloose(1, &waiter.call);
             let name = name_of(&self.sides[1].connections, &waiter.call);
@@ -369,7 +397,7 @@ impl Join {
                     self.mark_matched(1, b);
                     out.push([twin, waiter.call]);
                 }
-                None => self.wait(1, hash, waiter),
+                None => self.wait(1, Waiter { hash, ..waiter }),
             }
         }
     }

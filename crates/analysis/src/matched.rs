@@ -23,7 +23,7 @@ use brief::Brief;
 use hidden::Bounded;
 use ledger::{Both, Kept, Lost};
 use model::limits;
-use model::{Direction, EpisodeKind, Time};
+use model::{Direction, Time};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 
@@ -169,7 +169,7 @@ where
 {
     let recoveries = |of: &T| {
         let of = of.clone();
-        of.filter(|t| t.kind == EpisodeKind::Recovery && !t.spurious)
+        of.filter(|t| t.is_loss())
     };
     let arrived = [Direction::ToServer, Direction::ToClient].map(|d| {
         let of = recoveries(&receivers[d.index()]);
@@ -340,8 +340,7 @@ impl MatchedFacts {
         let held = held.clamp(0, wait);
         let (from, to) = (s.request_last.time, s.response_first.time);
         let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
-        let resent =
-            |t: &Trouble| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToClient;
+        let resent = |t: &Trouble| t.is_loss() && t.direction == Direction::ToClient;
         let waiting = near_server.clone().filter(|t| t.overlaps(from, to));
         if stall > 0 && waiting.clone().any(resent) {
             stall = 0;
@@ -351,10 +350,8 @@ impl MatchedFacts {
         let unread = unread.clamp(0, wait - held - stall);
         // Nor can it read a request behind bytes that were lost on their way to it. What was lost later
         // came after the request.
-        let behind = |t: &&Trouble| {
-            let lost = t.kind == EpisodeKind::Recovery && !t.spurious;
-            lost && t.direction == Direction::ToServer && t.first <= from
-        };
+        let behind =
+            |t: &&Trouble| t.is_loss() && t.direction == Direction::ToServer && t.first <= from;
         let blocked = waiting.filter(behind).map(|t| t.overlap_ns(from, to));
         let blocked = blocked.fold(0, i64::max);
         let blocked = blocked.clamp(0, wait - held - stall - unread);
@@ -377,17 +374,6 @@ impl MatchedFacts {
         }
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
-        }
-        let lock = (server.locks).waited(
-            call.server_end,
-            s.connection,
-            call.work,
-            (from, to),
-            &mut self.coincidence,
-        );
-        if let Some(lock) = lock {
-            self.locked.add(lock.exhibit(server.index, s.response_last));
-            self.lock_waits.add(call.work, to - from, &lock);
         }
         let mut lost = lost_between(&[s.during(&near_server), c.during(&near_client)]);
         let lacks = |facts: &CaptureFacts, b: &Brief| {
@@ -412,6 +398,17 @@ impl MatchedFacts {
             let causes = at_server.waiting.take_from(&mut transfer);
             let own = [sure, stall, blocked, transfer];
             return self.keep_hidden(call, own, causes, lost, &client.troubles);
+        }
+        let lock = (server.locks).waited(
+            call.server_end,
+            s.connection,
+            call.work,
+            (from, to),
+            &mut self.coincidence,
+        );
+        if let Some(lock) = lock {
+            self.locked.add(lock.exhibit(server.index, s.response_last));
+            self.lock_waits.add(call.work, to - from, &lock);
         }
         let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {
@@ -441,7 +438,7 @@ impl MatchedFacts {
         let recovers = || {
             let (from, to) = (c.request_first.time, c.request_last.time);
             let mut near = near_client.clone().filter(|t| t.overlaps(from, to));
-            near.any(|t| t.kind == EpisodeKind::Recovery && t.direction == Direction::ToServer)
+            near.any(|t| t.is_loss() && t.direction == Direction::ToServer)
         };
         let held_back = call.request_held_ns - told;
         let nagle = if held_back > 0 && recovers() {

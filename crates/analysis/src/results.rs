@@ -176,7 +176,8 @@ impl Why {
 pub struct Unpaired {
     pub capture: usize,
     pub row: u64,
-    pub why: Why,
+    /// `None` of a callback that the client's capture has, too: it stands there.
+    pub why: Option<Why>,
 }
 
 impl Unmatched {

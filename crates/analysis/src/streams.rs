@@ -380,6 +380,13 @@ impl Streams {
         })
     }
 
+    /// Whether a connection filled a line from its first packet to its last.
+    pub(crate) fn has_line_never_empty(&self) -> bool {
+        let fills =
+            |c: &ConnectionResult| c.directions.iter().any(|d| d.account.line_is_never_empty);
+        self.connections.iter().any(fills)
+    }
+
     /// The size of most writes in this direction, of the connection that carries most of it.
     pub(crate) fn write_size(&self, d: Direction) -> Option<u64> {
         self.busiest(d)?.direction(d).account.write_size_bytes

@@ -550,6 +550,10 @@ impl Driver {
             let lane = self.lane(d);
             let was = lane.position;
             let span = lane.span.take();
+            // Whoever follows its turns takes what comes behind.
+            if was == Position::Opaque {
+                return;
+            }
             if was != Position::Skipping {
                 lane.position = Position::Lost;
             }

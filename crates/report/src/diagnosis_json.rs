@@ -73,7 +73,6 @@ pub(crate) fn whole(d: &Diagnosis) -> Value {
     })
 }
 
-/// Sums of ledgers: their lines, the largest by what is certain first.
 fn clock(c: &Clock) -> Value {
     json!({
         "basis": c.basis.name(),
@@ -84,6 +83,7 @@ fn clock(c: &Clock) -> Value {
     })
 }
 
+/// Sums of ledgers: their lines, the largest by what is certain first.
 fn ledger(sums: &Sums) -> Value {
     let lines = sums.lines();
     let line = |s: &Sum| {

@@ -46,13 +46,21 @@ pub fn sql(
     let mut at_client = read(client, Some(Vantage::Client))?;
     let mut at_server = read(server, Some(Vantage::Server))?;
     if matches!(captures, Captures::Two(..)) {
-        if at_server.profiler.waits_longer_than(&at_client.profiler) > 0 {
+        let longer = at_server.profiler.waits_longer_than(&at_client.profiler);
+        if longer > 0 {
             std::mem::swap(&mut at_client, &mut at_server);
         }
+        let [at_first, at_second] = match longer {
+            0 => ["a guess: what both have waits as long in either"; 2],
+            _ => [
+                "the same statements wait longer here",
+                "the same statements wait less here",
+            ],
+        };
         at_client.capture.side = Some(Vantage::Client);
-        at_client.capture.side_from = "the same statements wait longer here".into();
+        at_client.capture.side_from = at_first.into();
         at_server.capture.side = Some(Vantage::Server);
-        at_server.capture.side_from = "the same statements wait less here".into();
+        at_server.capture.side_from = at_second.into();
     }
     let captures = vec![at_client.capture, at_server.capture];
     Ok(of_two(at_client.profiler, &at_server.profiler, captures))

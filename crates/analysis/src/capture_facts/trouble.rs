@@ -37,6 +37,12 @@ pub struct Trouble {
 }
 
 impl Trouble {
+    /// Whether something was lost and sent again, and not only sent again.
+    #[must_use]
+    pub(crate) fn is_loss(&self) -> bool {
+        self.kind == EpisodeKind::Recovery && !self.spurious
+    }
+
     /// Takes in the next stretch of a run: there are as many as round trips.
     fn joins(&mut self, next: &Trouble) -> bool {
         let windows = [EpisodeKind::ClosingWindow, EpisodeKind::SmallWindow];

@@ -228,7 +228,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if near.clone().next().is_some() {
         // Recoveries of both directions overlap each other.
         let mut reached = asked;
-        let lost = |t: &&Trouble| t.kind == EpisodeKind::Recovery && !t.spurious;
+        let lost = |t: &&Trouble| t.is_loss();
         for t in near.clone().filter(lost) {
             one.lost = match one.lost {
                 _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,

@@ -4,7 +4,7 @@
 use super::others::Client;
 use super::seen::Seen;
 use super::{Diagnoser, Kind};
-use crate::app::{AppFacts, ServerFacts};
+use crate::app::ServerFacts;
 use crate::compare::snapshot::Measured;
 use crate::facts::{
     self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
@@ -19,15 +19,14 @@ use crate::narrowest::{self, Link};
 use crate::path::{Crossed, ways_to_proxy};
 use crate::places::Known;
 use crate::pressure;
-use crate::results::{Budget, CaptureResult, Diagnosis};
+use crate::results::{CaptureResult, Diagnosis};
 use crate::rounds::{Chatter, Crossing, Habit};
 use crate::spared::Spared;
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
-use crate::streams::{self, Gathered, Streams};
+use crate::streams::{Gathered, Streams};
 use crate::text::{Value, text};
 use crate::verdict::{across_proxy, exchanged, explaining, nobodys_delay, verdict};
 use ledger::{Both, Bounds, Certain, Half, Kept, One, Sums};
-use model::{Direction, TimeClass};
 
 /// What was kept of calls: of a single capture, or that had begun before the server's of two; of two; and of those that the
 /// server's alone can hold, by client.
@@ -196,7 +195,7 @@ impl Diagnoser {
         let [one, other] = &gathered.health;
         match (seen.client, seen.server) {
             (Some(client), Some(server)) => {
-                let offset = seen.clock.as_ref().map_or(0, |c| c.offset_ns);
+                let offset = seen.offset_ns();
                 let later = |capture| if capture == client { 0 } else { offset };
                 Whole::Both(BothWhole {
                     kept: kept.matched,
@@ -335,7 +334,7 @@ impl Diagnoser {
                 account.chatter[Habit::Writes as usize] = streams.chatter();
                 (account, certain)
             }
-            false => self.divide(seen, whole, look),
+            false => self.divide(seen, streams, whole, look),
         };
         let account = Account {
             cap: facts::server_cap(&self.captures[seen.server.unwrap_or(0)]),
@@ -380,6 +379,7 @@ impl Diagnoser {
     fn divide(
         &self,
         seen: &Seen,
+        streams: &Streams,
         whole: Whole<'_>,
         look: Option<&mut Look<'_>>,
     ) -> (Account, Kept<Certain>) {
@@ -390,6 +390,11 @@ impl Diagnoser {
         };
         let capture = &self.captures[seen.main()];
         let (least_ns, most_ns) = seen.crossing_ns;
+        // Where a line was full throughout, the least that anything took to cross holds its queue: how far it is nothing tells.
+        let least_ns = match streams.has_line_never_empty() {
+            true => 0,
+            false => least_ns,
+        };
         // What a client waits holds the way to its server.
         let is_within = basis == Basis::Client;
         let [least, most] = [least_ns, most_ns].map(|ns| Crossing { ns, is_within });
@@ -415,6 +420,8 @@ impl Diagnoser {
                 spared.by_statement(habit, is_sure && is_worth);
             }
         }
+        let other = seen.server.filter(|_| basis == Basis::Matched);
+        let is_lossy = other.is_some_and(|server| self.captures[server].tcp.missing_gaps > 0);
         let own: &[Habit] = match self.kind {
             _ if !is_spared => &[],
             // Only turns tell requests to write from questions.
@@ -432,8 +439,8 @@ impl Diagnoser {
                 chatter[habit as usize] = sure;
                 spared.by_connections(rounds, habit, least, |_| 0, true);
             }
-            // What a connection was asked before the capture and behind it nobody has counted.
-            let more = |id| match capture.saw_whole(id) {
+            // What a connection was asked before the capture and behind it nobody has counted, nor what a capture lost.
+            let more = |id| match !is_lossy && capture.saw_whole(id) {
                 true => capture.calls_beside(id),
                 false => u64::MAX,
             };
@@ -507,64 +514,6 @@ impl Diagnoser {
         }
     }
 
-    /// The mean of calls' parts, as far as the captures show them.
-    fn budget(&self, seen: &Seen, account: &Account, app: Option<&AppFacts>) -> Budget {
-        let calls = account.calls.max(1) as i64;
-        let server_ns = (account.server_ns() + account.event_ns + account.lock_ns) / calls;
-        let under_way = under_way(account);
-        let waited_ns = account.queue_ns + account.dispatch_ns;
-        let shared = Budget {
-            client_host_ns: app.map(|a| a.host_mean_ns),
-            server_queue_ns: (waited_ns > 0).then(|| waited_ns / calls),
-            server_lock_ns: (account.lock_ns > 0).then(|| account.lock_ns / calls),
-            ..Budget::default()
-        };
-        match (seen.basis, &seen.clock, seen.ways) {
-            (Basis::Matched, None, _) if account.calls == 0 => Budget::default(),
-            // A clock was set: of calls within one alignment the ways are known.
-            (Basis::Matched, None, Some((calls, [out, server, back]))) => Budget {
-                calls,
-                network_out_ns: Some(out),
-                server_ns: Some(server),
-                network_back_ns: Some(back),
-                ..shared
-            },
-            // The clocks say nothing of the ways, which are known together.
-            (Basis::Matched, None, None) => Budget {
-                calls: account.calls,
-                server_ns: Some(server_ns),
-                network_least_ns: Some(account.network_ns() / calls),
-                ..shared
-            },
-            (Basis::Matched, Some(clock), _) => {
-                let [out, server, back] = self.matched.budget(clock);
-                Budget {
-                    calls: self.matched.divided(),
-                    network_out_ns: Some(out),
-                    server_ns: Some(server),
-                    network_back_ns: Some(back),
-                    server_held_ns: account
-                        .answering_ns()
-                        .map(|ns| (server - ns / calls).max(0)),
-                    under_way,
-                    ..shared
-                }
-            }
-            (basis, ..) => {
-                let is_at_server = basis == Basis::Server && account.basis == basis;
-                let least_ns = account.path_total_ns() / calls;
-                let shown = is_at_server && under_way.is_empty() && least_ns > 0;
-                Budget {
-                    calls: account.calls,
-                    server_ns: (basis == Basis::Server).then_some(server_ns),
-                    network_least_ns: shown.then_some(least_ns),
-                    under_way,
-                    ..shared
-                }
-            }
-        }
-    }
-
     /// What a comparison needs, of which `main` has the calls' times.
     fn measured(&mut self, account: Account, main: usize, streams: Streams) -> Option<Measured> {
         let parts = match self.captures.len() {
@@ -582,16 +531,4 @@ impl Diagnoser {
             tail_ns: self.options.thresholds.tail_ns,
         })
     }
-}
-
-/// What messages waited for under way, per call, where there is something to tell.
-fn under_way(account: &Account) -> Vec<(Direction, TimeClass, i64)> {
-    let calls = account.calls.max(1) as i64;
-    let of = |d: Direction| {
-        let classes = account.under_way[d.index()].iter();
-        classes
-            .filter(|(_, ns)| **ns > 0)
-            .map(move |(class, ns)| (d, class, ns / calls))
-    };
-    streams::DIRECTIONS.into_iter().flat_map(of).collect()
 }

@@ -2,6 +2,7 @@
 
 mod alone;
 mod begun;
+mod budget;
 mod finish;
 mod layers;
 mod noted;
@@ -332,6 +333,9 @@ impl Diagnoser {
                     _ => c.op,
                 };
                 self.matched.add(op, c, s, backwards);
+                if backwards {
+                    self.list(1 - client, c.row, None);
+                }
                 if self.of_both.len() < limits::HOST_PAIRS {
                     self.of_both.insert((c.client.address, c.server));
                 }
@@ -359,7 +363,7 @@ impl Diagnoser {
                     self.cut(whole);
                 }
                 for (i, half) in pair.iter().enumerate() {
-                    self.list(i, half.row, why);
+                    self.list(i, half.row, Some(why));
                 }
             }
         }

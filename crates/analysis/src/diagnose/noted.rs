@@ -73,7 +73,7 @@ impl Diagnoser {
         let against = Against {
             results,
             captures: [seen.main(), server].map(|i| &results[i]),
-            server_ahead_ns: seen.clock.as_ref().map_or(0, |c| c.offset_ns),
+            server_ahead_ns: seen.offset_ns(),
             load: load.finished(),
             fast_enough_ns: self.options.thresholds.fast_enough_ns,
         };

@@ -65,6 +65,11 @@ impl Seen {
         let part = part.or(self.clocks.first()).map(|(_, clock)| clock);
         self.clock.as_ref().or(part)
     }
+
+    /// How far the server's clock is ahead, and where one of both was set, how far it was in the beginning.
+    pub(super) fn offset_ns(&self) -> i64 {
+        self.clock_at(Time::MIN).map_or(0, |c| c.offset_ns)
+    }
 }
 
 /// A few by name.
@@ -105,7 +110,6 @@ impl Diagnoser {
             ways,
             unsure,
         } = (self.matched.corridor).align(self.options.clock_offset_ns);
-        self.count_unmatched(client, &left, clock.as_ref(), results);
         // Behind other addresses each client's calls may be those that matched.
         let by_address = !self.join.translated && self.join.proxied == 0;
         if self.matched.client.count() > 0 && by_address {
@@ -166,7 +170,7 @@ impl Diagnoser {
                 calls = evicted
             ));
         }
-        Seen {
+        let seen = Seen {
             client: Some(client),
             server: Some(server),
             basis: Basis::Matched,
@@ -182,7 +186,9 @@ impl Diagnoser {
             is_proxied: self.join.proxied > 0,
             unsure,
             notes,
-        }
+        };
+        self.count_unmatched(client, &left, &seen, results);
+        seen
     }
 
     /// Where calls had begun before the captures, they pass from the first packet of the one whose clock counts.

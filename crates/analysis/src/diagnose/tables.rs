@@ -3,7 +3,7 @@
 use super::Diagnoser;
 use super::seen::Seen;
 use crate::half::{Completeness, Half};
-use crate::results::{CaptureResult, Clock, OpResult, Unmatched, Unpaired, Why};
+use crate::results::{CaptureResult, OpResult, Unmatched, Unpaired, Why};
 
 impl Diagnoser {
     /// Why calls have no twin.
@@ -11,16 +11,16 @@ impl Diagnoser {
         &mut self,
         client: usize,
         left: &[Vec<Half>; 2],
-        clock: Option<&Clock>,
+        seen: &Seen,
         results: &[CaptureResult],
     ) {
-        let offset = clock.map_or(0, |c| c.offset_ns);
         for (i, calls) in left.iter().enumerate() {
             let other = &results[1 - i];
-            // From this capture's clock to the other's.
-            let shift = if i == client { offset } else { -offset };
             for call in calls {
-                let at = call.request_first.time + shift;
+                let at = call.request_first.time;
+                let offset = seen.clock_at(at).map_or(0, |c| c.offset_ns);
+                // From this capture's clock to the other's.
+                let at = at + if i == client { offset } else { -offset };
                 let inside =
                     other.first.is_some_and(|f| at >= f) && other.last.is_some_and(|l| at <= l);
                 let why = match call.completeness {
@@ -41,7 +41,7 @@ impl Diagnoser {
                     self.cut(call);
                 }
                 self.unmatched(call.op).add(why);
-                self.list(i, call.row, why);
+                self.list(i, call.row, Some(why));
             }
         }
     }
@@ -51,8 +51,8 @@ impl Diagnoser {
         self.cut_ns = self.cut_ns.saturating_add(call.response_time_ns().max(0));
     }
 
-    /// Lists a call that has no twin, where rows are wanted.
-    pub(super) fn list(&mut self, capture: usize, row: u64, why: Why) {
+    /// Lists a call that has no twin, or no row of its own, where rows are wanted.
+    pub(super) fn list(&mut self, capture: usize, row: u64, why: Option<Why>) {
         if let Some(unpaired) = &mut self.unpaired {
             unpaired.push(Unpaired { capture, row, why });
         }
@@ -65,7 +65,7 @@ impl Diagnoser {
             rows.map(move |row| Unpaired {
                 capture,
                 row,
-                why: Why::Evicted,
+                why: Some(Why::Evicted),
             })
         };
         let listed = self.unpaired.iter().flatten().copied();

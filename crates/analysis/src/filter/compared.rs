@@ -2,6 +2,7 @@
 //! comparing parses nothing.
 
 use super::{Fault, Operator, glob};
+use model::{Endpoint, Protocol};
 use std::net::IpAddr;
 
 /// How the number of a comparison may be written.
@@ -287,4 +288,22 @@ fn factor(suffix: &str, unit: Unit) -> Option<i128> {
             _ => return None,
         },
     })
+}
+
+/// Whether an end's address, or that and its port, are like this.
+pub(super) fn is_like(end: Endpoint, wanted: &str) -> bool {
+    glob::matches(wanted, &end.address.to_string()) || glob::matches(wanted, &end.to_string())
+}
+
+/// A misspelt protocol would silently match nothing.
+pub(super) fn protocol(text: &str) -> Result<String, String> {
+    let names = || Protocol::ALL.iter().map(|p| p.name());
+    if names().any(|n| n.eq_ignore_ascii_case(text)) {
+        return Ok(text.to_owned());
+    }
+    let all: Vec<&str> = names().collect();
+    Err(format!(
+        "no protocol is called `{text}`; there are {} (`~ nfs*` takes several)",
+        all.join(", ")
+    ))
 }

@@ -4,12 +4,12 @@
 //! operations, unless the expression names something that only the others have. An expression that could
 //! never be true, as no row has all that it names, is refused.
 
-use super::compared::{Unit, Value, compare, network, number, within};
+use super::compared::{Unit, Value, compare, is_like, network, number, protocol, within};
 use super::lexer::{TokenKind, tokens};
 use super::{Comparison, Expression, Fault, FilterError, Operator, glob, nearest};
 use crate::live::{ConnectionRow, Figures, SubjectRow};
 use crate::text::{Text, text};
-use model::Endpoint;
+use model::{Endpoint, TimeClass};
 use std::net::{IpAddr, SocketAddr};
 
 /// A threshold: true of the rows that are beyond it.
@@ -247,6 +247,12 @@ impl Comparison for LiveTest {
             }
             None => Wanted::Other(match subject {
                 Subject::End(_) if operator != Like => network(text).map_err(Fault::Value)?,
+                Subject::Protocol if operator != Like => {
+                    Value::Text(protocol(text).map_err(Fault::Value)?)
+                }
+                Subject::Limit if operator != Like => {
+                    Value::Text(limit(text).map_err(Fault::Value)?)
+                }
                 _ => Value::Text(text.to_owned()),
             }),
         };
@@ -278,7 +284,7 @@ impl Comparison for LiveTest {
             }
             (Subject::End(get), Row::Connection(c)) => return self.is_end(get(c)) != is_not,
             (Subject::Limit, Row::Connection(c)) => {
-                let class = c.limit.map_or("none", |l| l.class.name());
+                let class = c.limit.map_or(NO_LIMIT, |l| l.class.name());
                 return self.is_text(class) != is_not;
             }
             _ => None,
@@ -288,6 +294,22 @@ impl Comparison for LiveTest {
             (Wanted::Number(wanted), Some(n)) => compare(self.operator, scaled(n), scaled(*wanted)),
             _ => false,
         }
+    }
+}
+
+/// What limits a connection that nothing does.
+const NO_LIMIT: &str = "none";
+
+/// A misspelt one would silently match nothing.
+fn limit(text: &str) -> Result<String, String> {
+    let classes = TimeClass::ALL.into_iter().map(TimeClass::name);
+    let all: Vec<&str> = classes.chain([NO_LIMIT]).collect();
+    match all.iter().any(|name| name.eq_ignore_ascii_case(text)) {
+        true => Ok(text.to_owned()),
+        false => Err(format!(
+            "`limit` is one of {}, not `{text}`",
+            all.join(", ")
+        )),
     }
 }
 
@@ -335,7 +357,7 @@ impl LiveTest {
                 bits,
                 port,
             }) => within(end.address, *address, *bits) && port.is_none_or(|port| port == end.port),
-            Wanted::Other(Value::Text(wanted)) => glob::matches(wanted, &end.address.to_string()),
+            Wanted::Other(Value::Text(wanted)) => is_like(end, wanted),
             _ => false,
         }
     }
@@ -415,6 +437,21 @@ impl LiveFilter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_could_never_be_true_is_refused() {
+        for wrong in ["protocol = nsf3 and p99 > 20ms", "limit = bandwith"] {
+            assert!(LiveFilter::parse(wrong).is_err(), "{wrong}");
+        }
+        for right in [
+            "protocol = NFS3 and p99 > 20ms",
+            "protocol ~ nsf*",
+            "limit = none",
+            "limit = small-window",
+        ] {
+            assert!(LiveFilter::parse(right).is_ok(), "{right}");
+        }
+    }
 
     #[test]
     fn an_expression_is_said_as_it_was_given_with_its_names_as_values() {

@@ -1,10 +1,10 @@
 //! What a comparison looks at, and the comparison itself: names into getters, values into numbers,
 //! addresses or text of the same kind, once, so that testing a call parses nothing.
 
-use super::compared::{Unit, Value, compare, flag, network, number, within};
+use super::compared::{Unit, Value, compare, flag, is_like, network, number, protocol, within};
 use super::{Comparison, Fault, Operator, glob, nearest};
 use crate::results::field_text;
-use model::{Call, Endpoint, Field, FieldKind, Mark, Protocol, SqlSession};
+use model::{Call, Endpoint, Field, FieldKind, Mark, SqlSession};
 use std::borrow::Cow;
 
 #[derive(Clone, Copy, Debug)]
@@ -265,9 +265,7 @@ impl Test {
             Subject::Text(get) | Subject::List(get) => get(call).map(Cow::Borrowed),
             Subject::Field(f) => call.detail.get(f).map(|v| field_text(f, v).into()),
             Subject::Endpoint(get) => {
-                let end = get(call);
-                let address = end.address.to_string();
-                return glob::matches(wanted, &address) || glob::matches(wanted, &end.to_string());
+                return is_like(get(call), wanted);
             }
             Subject::Number(..) | Subject::Frames => None,
         };
@@ -313,17 +311,4 @@ fn value(name: &str, subject: Subject, text: &str) -> Result<Value, String> {
             .map(|i| Value::Number(i as i128))
             .ok_or_else(|| format!("`{name}` is one of {}, not `{text}`", words.join(", "))),
     }
-}
-
-/// A misspelt protocol would silently match nothing.
-fn protocol(text: &str) -> Result<String, String> {
-    let names = || Protocol::ALL.iter().map(|p| p.name());
-    if names().any(|n| n.eq_ignore_ascii_case(text)) {
-        return Ok(text.to_owned());
-    }
-    let all: Vec<&str> = names().collect();
-    Err(format!(
-        "no protocol is called `{text}`; there are {} (`~ nfs*` takes several)",
-        all.join(", ")
-    ))
 }

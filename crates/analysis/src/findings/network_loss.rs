@@ -10,7 +10,7 @@
 //! # How sure
 //! A retransmission alone is not loss: segments that the receiver acknowledged
 //! already (spurious ones), copies made by the capture and packets missing only
-//! from a capture do not count.
+//! from a capture do not count. Nor does what is less than a fiftieth of the time.
 //!
 //! The evidence names packets: those that were lost, from the capture nearest to
 //! their sender, and those sent again. Taken behind the loss, a capture holds only
@@ -84,7 +84,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     // In a long message a few losses are enough.
     let under_way: i64 = a.under_way.iter().map(|l| l[TimeClass::LossRecovery]).sum();
-    // A hundredth of the time is worth saying; that calls are slow decides who is to blame.
+    // A fiftieth of the time is worth saying; that calls are slow decides who is to blame.
     if !facts.calls_are_slow()
         || a.loss_ns < (a.total_ns / 50).max(1)
         || (facts.worst.loss.count < 3 && under_way < a.loss_ns / 2)

@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     }
     let mean = a.service_ns / a.calls.max(1) as i64;
     let share = a.service_ns.saturating_mul(100) / a.total_ns.max(1);
-    let measured = a.basis != Basis::Client;
+    let measured = matches!(a.basis, Basis::Matched | Basis::Server);
     let again = asked_again(facts);
     let why = text!(
         "Of {calls} call{calls||s} the server holds each for {mean} on average, {share} of the response time{estimate}.{again}{statement}{locks}",

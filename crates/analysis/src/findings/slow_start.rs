@@ -26,7 +26,7 @@ use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
 use crate::text::{Value, text};
-use ledger::{Cause, Paced};
+use ledger::Cause;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "slow-start",
@@ -38,20 +38,15 @@ pub(super) const ENTRY: Entry = Entry {
     check,
 };
 
-/// How directions of connections were sent of which this is known to be the cause.
-pub(super) fn of<'a>(facts: &'a Facts<'_>, cause: Cause) -> impl Iterator<Item = &'a Paced> {
-    let all = facts.captures.iter().flat_map(|c| c.paced.values());
-    (all.flatten().flatten()).filter(move |paced| paced.cause() == Some(cause))
-}
-
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
     let cost = a.slow_start_ns;
     if !facts.holds_up(cost) {
         return None;
     }
-    let shortest = of(facts, Cause::SlowStart).map(|paced| paced.round_trip_ns);
-    let shortest = shortest.min()?;
+    let sent = facts.captures.iter().flat_map(|c| c.paced.values());
+    let slow = (sent.flatten().flatten()).filter(|p| p.cause() == Some(Cause::SlowStart));
+    let shortest = slow.map(|paced| paced.round_trip_ns).min()?;
     Some(Finding {
         title: "Messages leave in round trip after round trip, as TCP begins".into(),
         cost_ns: Some(cost),
@@ -80,6 +75,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 mod tests {
     use super::super::testing::{TOTAL_NS, found};
     use super::*;
+    use ledger::Paced;
     use model::{ConnectionId, Pace};
 
     fn begins(cost_ns: i64) -> Option<Finding> {

@@ -25,7 +25,6 @@
 //! A congestion window that is held down by a setting (a clamp) looks alike; it is
 //! the sender's, too.
 
-use super::slow_start::of;
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
@@ -50,7 +49,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     if !facts.holds_up(cost) {
         return None;
     }
-    let worst = of(facts, Cause::SendBuffer).max_by_key(|paced| paced.round_trip_ns)?;
+    let sent = facts.at_sender(d).paced.values();
+    let kept = sent.filter_map(|paced| paced[d.index()]);
+    let kept = kept.filter(|paced| paced.cause() == Some(Cause::SendBuffer));
+    let worst = kept.max_by_key(|paced| paced.round_trip_ns)?;
     let (kept, trip) = (u64::from(worst.kept_bytes()?), worst.round_trip_ns);
     let who = sender(d);
     let slowest = facts.worst.network;
@@ -97,8 +99,14 @@ mod tests {
     fn buffer(cost_ns: [i64; 2]) -> Option<Finding> {
         found(Rule::SmallSendBuffer, |f| {
             f.account.send_buffer_ns = cost_ns;
-            let paced = Paced::of(Pace::Kept(16_384), 20_000_000, None);
-            f.captures[1].paced.insert(ConnectionId(1), [None, paced]);
+            let paced = |bytes| Paced::of(Pace::Kept(bytes), 20_000_000, None);
+            // Each capture tells both, and is next to one.
+            f.captures[0]
+                .paced
+                .insert(ConnectionId(1), [paced(8_192), paced(1_000)]);
+            f.captures[1]
+                .paced
+                .insert(ConnectionId(1), [paced(1_000), paced(16_384)]);
         })
     }
 
@@ -113,7 +121,15 @@ mod tests {
             "{}",
             f.why.to_string()
         );
-        assert_eq!(buffer([TOTAL_NS / 2, 0]).unwrap().side, Side::Client);
+        let f = buffer([TOTAL_NS / 2, 0]).unwrap();
+        assert_eq!(f.side, Side::Client);
+        assert!(
+            f.why
+                .to_string()
+                .starts_with("The client never has more than 8,192 bytes in flight"),
+            "{}",
+            f.why.to_string()
+        );
     }
 
     #[test]

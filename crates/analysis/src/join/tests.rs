@@ -53,6 +53,44 @@ fn one_call_with_both_numbers_is_a_connection_behind_translation() {
 }
 
 #[test]
+fn a_translated_port_that_is_used_again_is_another_connection() {
+    let (mut join, mut pairs) = (Join::default(), Vec::new());
+    let mut seen = |side, port, numbers| {
+        let call = only(port, numbers);
+        join.add(side, call.clone(), &mut pairs);
+        join.closed(side, (call.client, call.server), &mut pairs);
+        (
+            pairs.len(),
+            join.sides.each_ref().map(|s| s.connections.len()),
+        )
+    };
+    for (n, port) in [(1, 700), (2, 701), (3, 702)] {
+        let numbers = [100 * n, 100 * n + 9];
+        assert_eq!(seen(0, port, numbers), (n as usize - 1, [1, 0]));
+        // Of what is over in both nothing is kept.
+        assert_eq!(seen(1, 1_024, numbers), (n as usize, [0, 0]));
+    }
+}
+
+#[test]
+fn a_connection_of_which_nothing_waits_any_more_is_forgotten() {
+    let (mut join, mut pairs) = (Join::default(), Vec::new());
+    for port in 0..2 * limits::LOOK_BACK_CALLS {
+        let call = Half {
+            id: port as u32,
+            client: Endpoint {
+                address: std::net::Ipv4Addr::from_bits(port as u32 >> 8).into(),
+                port: port as u16 & 0xff,
+            },
+            ..only(1, [port as u32, 9])
+        };
+        join.add(0, call.clone(), &mut pairs);
+        join.closed(0, (call.client, call.server), &mut pairs);
+    }
+    assert_eq!(join.sides[0].connections.len(), limits::LOOK_BACK_CALLS);
+}
+
+#[test]
 fn a_capture_behind_translation_may_begin_late() {
     let (mut join, mut pairs) = (Join::default(), Vec::new());
     let call = |port, id: u32| Half {

@@ -288,15 +288,24 @@ fn shared(
         blames.reverse();
     }
     let [one, other] = blames;
+    let are_streams = facts.account.basis == Basis::Streams;
+    let part = |ns| match are_streams {
+        true => Value::Duration(ns),
+        false => each(facts, ns),
+    };
     text!(
-        "{one} and {other} share the blame: of {mean} per call the {a} holds {a_ns} and the {b} {b_ns}{cause}.{cost}",
+        "{one} and {other} share the blame: of {whole}{of} the {a} holds {a_ns} and the {b} {b_ns}{cause}.{cost}",
         one = who(one.side),
         other = who(other.side),
-        mean = each(facts, facts.account.total_ns),
+        whole = part(facts.account.total_ns),
+        of = match are_streams {
+            true => " in which bytes were under way",
+            false => " per call",
+        },
         a = one.side,
-        a_ns = each(facts, one.sure_ns()),
+        a_ns = part(one.sure_ns()),
         b = other.side,
-        b_ns = each(facts, other.sure_ns()),
+        b_ns = part(other.sure_ns()),
         cause = cause.map_or_else(Text::default, |f| text!(
             " ({cited})",
             cited = cited(f, findings)

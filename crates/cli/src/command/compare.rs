@@ -42,6 +42,10 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
             files.is_empty() || matches!(run, Run::Captures(_)),
             "--server-app is of captures, and that run was saved: give it to slowside diagnose --save"
         );
+        anyhow::ensure!(
+            args.reading.calls.filter.is_none() || matches!(run, Run::Captures(_)),
+            "--where asks calls of captures, and that run was saved: give it to slowside diagnose --save"
+        );
         let captures = match run {
             Run::Captures(captures) => captures.clone(),
             Run::Saved(_) => Captures::One(Vec::new()),

@@ -1,9 +1,13 @@
 //! Rows of calls that are joined with others, in other orders, and with fewer columns.
 
-use crate::kit::{folder, lab, refused, root, said};
+use super::capture;
+use crate::kit::{file, folder, lab, refused, root, said};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 use std::path::PathBuf;
+use testkit::faults::delay;
+use testkit::{Conversation, TestPacket, rpc};
 
 fn path(path: PathBuf) -> String {
     path.display().to_string()
@@ -104,6 +108,64 @@ fn a_call_of_one_capture_says_why() {
     }
     let alone = lines(&["calls", &client]);
     assert!(alone.iter().all(|call| call["unmatched"].is_null()));
+}
+
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
+const SERVER: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const MS: i64 = 1_000_000;
+
+/// At the host that asks: so many calls, 10 ms apart from `begin` on.
+fn asked(ends: [(Ipv4Addr, u16); 2], begin: i64, calls: u32) -> Vec<TestPacket> {
+    let [from, to] = ends;
+    let mut c = Conversation::new(from.into(), to.into());
+    c.at(begin)
+        .syn()
+        .after(MS)
+        .syn_ack()
+        .after(MS / 100)
+        .client_ack();
+    for xid in 1..=calls {
+        c.after(10 * MS)
+            .client(&rpc::record(&rpc::getattr_call(xid, b"file")));
+        c.after(3 * MS)
+            .server(&rpc::record(&rpc::getattr_reply(xid)));
+        c.after(MS / 100).client_ack();
+    }
+    c.packets()
+}
+
+/// Lock grants and the like.
+#[test]
+fn what_a_server_asks_its_client_has_a_row_once() {
+    let (client, server) = ((CLIENT, 1000), (SERVER, 2049));
+    let (caller, called) = ((SERVER, 700), (CLIENT, 4045));
+    let forth = asked([client, server], 0, 20);
+    let back = asked([caller, called], 50 * MS, 5);
+    // Where the other end captures, what it sends comes earlier, and what it is sent later.
+    let seen_there = |packets: &[TestPacket], from: (Ipv4Addr, u16), to: (Ipv4Addr, u16)| {
+        delay(&delay(packets, from.into(), MS / 2), to.into(), -MS / 2)
+    };
+    let at_server = seen_there(&forth, client, server);
+    let at_client = seen_there(&back, caller, called);
+    let captures = [
+        ("client", [forth, at_client]),
+        ("server", [at_server, back]),
+    ];
+    let [here, there] = captures.map(|(name, packets)| {
+        let mut packets = packets.concat();
+        packets.sort_by_key(|p| p.time);
+        path(file(
+            "rows-callbacks",
+            &format!("{name}.pcap"),
+            &capture(&packets),
+        ))
+    });
+    for ends in [[&here, &there], [&there, &here]] {
+        let rows = lines(&["calls", ends[0], ends[1]]);
+        let of = |server: &str| rows.iter().filter(|r| r["server"] == server).count();
+        assert_eq!([of("10.0.0.2:2049"), of("10.0.0.1:4045")], [20, 5]);
+        assert!(rows.iter().all(|r| r["unmatched"].is_null()), "{rows:#?}");
+    }
 }
 
 #[test]
