@@ -1,6 +1,6 @@
 //! Every bound on memory, in one place. Each is per connection or for the whole capture in packet
 //! order, never per thread, so that the same input gives the same output for any number of threads.
-//! Whenever one bites it is counted as a problem of the kind named beside it.
+//! The kind of problem that is counted whenever one bites is named beside it; where none is, it says what goes then.
 
 /// Captured bytes of one packet that are believed; a longer one is a damaged length field
 /// (libpcap's own bound, and large enough for BIG TCP). `absurd-length`.

@@ -221,10 +221,10 @@ impl Common {
 /// The budget of memory.
 #[derive(Args, Debug)]
 pub(crate) struct Memory {
-    /// Memory for all that grows with the captures, such as 512M or 4G
+    /// Memory for connections, statements and what waits in them, such as 512M or 4G
     ///
     /// Where it is used up, connections that have been silent for longest are given up; how many is told as a
-    /// problem. What else slowside needs is some 100 MB beside it.
+    /// problem. What else slowside needs is some 200 MB beside it, and 30 bytes for each call that is diagnosed.
     #[arg(id = "memory", long = "memory", value_name = "SIZE", value_parser = budget, default_value = "1G")]
     pub(crate) bytes: u64,
 }

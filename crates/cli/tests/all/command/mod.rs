@@ -186,8 +186,8 @@ fn every_command_has_short_help_and_examples() {
               --to <TIME>          Leave out calls that start later; TIME as in --from
               --threads <N>        Threads for each capture; 0: as many as fit the
                                    machine [default: 0]
-              --memory <SIZE>      Memory for all that grows with the captures, such as
-                                   512M or 4G [default: 1G]
+              --memory <SIZE>      Memory for connections, statements and what waits in
+                                   them, such as 512M or 4G [default: 1G]
               --as-one             Read files as one capture, also where two of them
                                    hold the same packets
               --anonymise[=<KEY>]  Show pseudonyms for addresses, names and what
