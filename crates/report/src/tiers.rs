@@ -74,8 +74,13 @@ pub(crate) fn changed(change: &TierChange) -> Vec<String> {
         [None, None] => return Vec::new(),
     };
     let [what, _, at] = shown.what.words();
+    let in_all = match change.added_ns() {
+        0 => String::new(),
+        ns if ns < 0 => format!(", {} less in all at least", format_duration(-ns)),
+        ns => format!(", {} more in all at least", format_duration(ns)),
+    };
     let measured = format!(
-        "While {} works on a request, {what}, {at} {}: for {how_long}.",
+        "While {} works on a request, {what}, {at} {}: for {how_long}{in_all}.",
         shown.host, shown.below
     );
     let own = change

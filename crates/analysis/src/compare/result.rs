@@ -210,6 +210,14 @@ impl TierChange {
         };
         (b_lo - a_hi).max(0) + (b_hi - a_lo).min(0)
     }
+
+    /// The same of all requests of the problem.
+    #[must_use]
+    pub fn added_ns(&self) -> i64 {
+        let [_, now] = &self.tiers;
+        let asked = now.as_ref().map_or(0, |t| t.asked);
+        self.added_each_ns().saturating_mul(asked as i64)
+    }
 }
 
 /// Everything `compare` says.

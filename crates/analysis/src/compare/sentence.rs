@@ -2,7 +2,7 @@
 
 use super::OTHER_WORK;
 use super::effect::excludes_nothing;
-use super::result::{Cause, Change, Comparison, Outcome, Run, Shared, TierChange, Unit};
+use super::result::{Cause, Change, Comparison, Outcome, Run, Shared, Unit};
 use super::snapshot::SavedFinding;
 use crate::findings::Rule;
 use crate::results::Side;
@@ -235,34 +235,27 @@ fn calls(c: &Comparison) -> Text {
 
 /// What of the difference lies beneath a server's own calls for certain, where that is most of it.
 fn beneath(c: &Comparison) -> Text {
-    let added = |t: &TierChange| {
-        let now = t.tiers.each_ref().map(Option::as_ref);
-        let [_, Some(now)] = now else { return None };
-        let ns = t.added_each_ns().saturating_mul(now.asked as i64);
-        Some((ns, now.clone()))
+    let sign = c.added_ns.signum();
+    let most = c
+        .tiers
+        .iter()
+        .max_by_key(|t| t.added_ns().saturating_mul(sign));
+    let Some((ns, tier)) = most.and_then(|t| Some((t.added_ns(), t.tiers[1].as_ref()?))) else {
+        return Text::default();
     };
-    let most = c.tiers.iter().filter_map(added);
-    let most = most.max_by_key(|(ns, _)| ns.saturating_mul(c.added_ns.signum()));
-    match most {
-        Some((ns, tier))
-            if ns.signum() == c.added_ns.signum() && ns.abs() >= c.added_ns.abs() / 2 =>
-        {
-            let [what, _, at] = tier.what.words();
-            text!(
-                " Of that, {least} seconds or more lie beneath {host}, while {what}, {at} {below}.",
-                least = Value::Seconds(if ns.abs() > c.added_ns.abs() {
-                    c.added_ns
-                } else {
-                    ns
-                }),
-                host = tier.host,
-                what = what,
-                at = at,
-                below = tier.below,
-            )
-        }
-        _ => Text::default(),
+    let all_ns = c.added_ns.abs();
+    if ns.signum() != sign || ns.abs() < all_ns / 2 {
+        return Text::default();
     }
+    let [what, _, at] = tier.what.words();
+    text!(
+        " Of that, {least} seconds or more lie beneath {host}, while {what}, {at} {below}.",
+        least = Value::Seconds(ns.abs().min(all_ns)),
+        host = tier.host,
+        what = what,
+        at = at,
+        below = tier.below,
+    )
 }
 
 /// By how much runs may differ that show no difference.
