@@ -5,9 +5,8 @@
 
 use crate::concurrency::ServerCap;
 use crate::rounds::Chatter;
-use crate::streams::DIRECTIONS;
 use ledger::{Bounds, Cause, Place, Sums};
-use model::{Endpoint, PerClass, TimeClass};
+use model::{Direction, Endpoint, PerClass, TimeClass};
 use serde::{Deserialize, Serialize};
 
 /// What the account rests on.
@@ -79,7 +78,7 @@ impl Account {
         let mut under_way = [PerClass::default(); 2];
         let mut delayed_ack_ns = [0; 2];
         let mut send_buffer_ns = [0; 2];
-        for d in DIRECTIONS {
+        for d in Direction::BOTH {
             let sure = |cause| sums.of_direction(cause, d).lo_ns;
             let line: &mut PerClass<i64> = &mut under_way[d.index()];
             line[TimeClass::ReceiverApplication] = sure(Cause::NotReading);

@@ -9,7 +9,6 @@ use crate::locks::Locks;
 use crate::losses::Losses;
 use crate::sent_again::SentAgain;
 use crate::stats::Distribution;
-use crate::streams::DIRECTIONS;
 use crate::text::{Text, Value, text};
 use crate::think::Think;
 use crate::waits::PerKind;
@@ -160,6 +159,8 @@ pub struct CaptureFacts {
     pub unanswered: (u64, i64),
     /// Calls that are paired by their order alone.
     pub in_order: u64,
+    /// Calls of which a part is missing, and how long they took at least, in all.
+    pub partly: (u64, i64),
     /// When each server was heard last, by its number.
     heard: HashMap<u64, Time, foldhash::fast::FixedState>,
     pub calls: u64,
@@ -290,6 +291,10 @@ impl CaptureFacts {
                 self.concurrency.hidden_reply(call);
             }
             self.in_order += u64::from(call.outcome.reason() == Some(model::Reason::Order));
+            if let (Some(asked), Some(hidden)) = (call.request_first, call.hidden) {
+                let least_ns = (hidden.earliest.time - asked.time).max(0);
+                self.partly = (self.partly.0 + 1, self.partly.1.saturating_add(least_ns));
+            }
             if let (true, Some(asked), Some(hidden)) =
                 (call.is_unanswered(), call.request_first, call.hidden)
             {
@@ -410,7 +415,7 @@ impl CaptureFacts {
             self.lines.insert(c.id, Line::clone(line));
         }
         let is_blind = c.handshake.scaling == [None, None];
-        let paced = DIRECTIONS.map(|d| {
+        let paced = Direction::BOTH.map(|d| {
             let line = c.lines[d.index()]
                 .as_ref()
                 .map(|line| match line.is_shared {
@@ -445,7 +450,7 @@ impl CaptureFacts {
             _ => return,
         };
         self.tcp.unscaled[refuser] += 1;
-        for d in DIRECTIONS {
+        for d in Direction::BOTH {
             let all = self.troubles.of(c.id);
             let own = all.filter(|e| e.kind == EpisodeKind::SmallWindow && e.direction == d);
             let sum = &mut self.tcp.unscaled_ns[d.index()][refuser];

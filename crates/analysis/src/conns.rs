@@ -17,8 +17,6 @@ use model::{
 };
 use std::collections::{HashMap, VecDeque};
 
-const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
-
 /// A connection that one capture has, of which it is the first.
 #[must_use]
 pub fn alone(c: &ConnectionSummary) -> ConnectionResult {
@@ -74,9 +72,13 @@ pub fn of_two(
     list.list()
 }
 
-/// Whether of two captures the second was taken at the client: servers answer later there.
+/// Whether of two captures the second was taken at the client: servers answer later there. `None` where no connection of both
+/// tells.
 #[must_use]
-pub fn are_exchanged(one: &Packed<ConnectionSummary>, other: &Packed<ConnectionSummary>) -> bool {
+pub fn are_exchanged(
+    one: &Packed<ConnectionSummary>,
+    other: &Packed<ConnectionSummary>,
+) -> Option<bool> {
     let half = |c: &ConnectionSummary| {
         let whole = c.handshake.syn.zip(c.handshake.syn_ack).map(|(a, b)| b - a);
         whole.or(c.directions[Direction::ToServer.index()].ack_rtt_min_ns)
@@ -90,7 +92,7 @@ pub fn are_exchanged(one: &Packed<ConnectionSummary>, other: &Packed<ConnectionS
         .filter_map(|c| Some(half(&c)? - there.get(&Key::of(&c))?))
         .map(i64::signum)
         .sum();
-    longer < 0
+    (longer != 0).then_some(longer < 0)
 }
 
 /// What a connection has in common in two captures: its initial sequence numbers, also behind address
@@ -127,7 +129,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         Some(accounts) => total(&accounts[0]).max(lifetime),
         None => lifetime,
     };
-    let directions = DIRECTIONS.map(|d| {
+    let directions = Direction::BOTH.map(|d| {
         let near = sender_side(d);
         let mut account = match &near.accounts {
             Some(accounts) => accounts[d.index()].clone(),
@@ -179,6 +181,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         protocol: seen.iter().find_map(|(_, c)| c.protocol),
         pipelined: seen.iter().find_map(|(_, c)| c.pipelined),
         copies: seen.iter().any(|(_, c)| c.copies),
+        is_known: seen.iter().any(|(_, c)| c.is_known),
         sqlnet: seen.iter().find_map(|(_, c)| c.sqlnet),
         first: main.first.time,
         last: main.first.time + lifetime,
@@ -211,7 +214,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
 
 /// Of the client and of the server.
 fn last_data(c: &ConnectionSummary) -> [Option<Time>; 2] {
-    DIRECTIONS.map(|d| c.directions[d.index()].last_data)
+    Direction::BOTH.map(|d| c.directions[d.index()].last_data)
 }
 
 /// What was counted of requests, where what is one is known.

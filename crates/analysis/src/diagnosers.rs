@@ -334,7 +334,7 @@ impl Diagnosers {
         for (which, tiers) in self.tiers.iter_mut().enumerate() {
             self.gathered.tiers[which] = tiers.told(ended(which));
         }
-        let (calls, turns) = (self.calls.timed(), self.turns.timed());
+        let (calls, turns) = (self.calls.bounded(&results), self.turns.timed());
         let lookups = self.lookups.timed();
         let looked_up = match lookups {
             0 => Vec::new(),

@@ -172,9 +172,12 @@ impl<'a> Facts<'a> {
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
         // Those that were never answered, or had been asked before, have no response time, nor have those that are paired by
-        // their order alone.
+        // their order alone, or were seen in part.
         let seen = &self.captures[self.client.unwrap_or(0)];
-        let untimed = seen.unanswered.0 > 0 || seen.in_order > 0 || self.some_began_before;
+        let untimed = seen.unanswered.0 > 0
+            || seen.in_order > 0
+            || seen.response.count() == 0
+            || self.some_began_before;
         self.is_slow(self.response())
             || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
             || (a.basis == Basis::Server

@@ -20,7 +20,7 @@ use crate::narrowest::Link;
 use crate::path::Crossed;
 use crate::results::Vantage;
 use crate::spared::Spared;
-use crate::streams::{DIRECTIONS, Streams};
+use crate::streams::Streams;
 use crate::vantage::conclude;
 use crate::ways::ByHosts;
 use hashbrown::HashMap;
@@ -259,7 +259,9 @@ impl BothWhole<'_> {
     fn each(&mut self, spared: &Spared, mut look: impl FnMut(&Both, &Ledger)) {
         let mut kept = std::mem::take(&mut self.kept);
         let narrow: Vec<NarrowLink> = self.links.iter().map(Link::narrow).collect();
-        let filled = self.streams.map(|s| DIRECTIONS.map(|d| Filled::of(s, d)));
+        let filled = self
+            .streams
+            .map(|s| Direction::BOTH.map(|d| Filled::of(s, d)));
         let filled: Vec<Filled<'_>> = filled.into_iter().flatten().flatten().collect();
         let mut links = Vec::new();
         let usual_path_ns = self.matched.clean_network.quantile(0.5);
@@ -278,7 +280,7 @@ impl BothWhole<'_> {
             let call = &*call;
             let at_server = rows.next();
             let unloaded = cap.filter(|(server, _)| *server == call.server);
-            let may_idle = DIRECTIONS.map(|d| {
+            let may_idle = Direction::BOTH.map(|d| {
                 let at = self.at_sender(call, d);
                 let [request_bytes, _] = call.bytes;
                 let idle = self.streams.map(|s| s.may_idle(at, d, request_bytes));
@@ -295,7 +297,7 @@ impl BothWhole<'_> {
                 fragments_ns: self
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns),
-                paced: DIRECTIONS.map(|d| self.paced(call, d)),
+                paced: Direction::BOTH.map(|d| self.paced(call, d)),
                 spared: spared.of(call.connection, call.work),
                 may_idle,
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
@@ -366,7 +368,7 @@ impl BothWhole<'_> {
             may_idle,
             ..Classes::default()
         };
-        for d in DIRECTIONS {
+        for d in Direction::BOTH {
             let (capture, connection) = self.at_sender(call, d);
             let (at, ns) = (call.sending_at_ns[d.index()], call.sending_ns[d.index()]);
             let (account, is_lossy) = streams.account(capture, connection, d)?;
@@ -504,12 +506,13 @@ impl OneWhole<'_> {
             facts.fragments_ns =
                 (self.missing).within(call.is_datagram, call.at_ns, call.response_ns());
             facts.queued = self.queued(call);
-            facts.paced = DIRECTIONS.map(|d| self.capture.paced(call.connection, d));
+            facts.paced = Direction::BOTH.map(|d| self.capture.paced(call.connection, d));
             facts.unanswered_ns = self.capture.unanswered_ns(call);
             facts.sent_again_ns = self.sent_again_ns([facts.to_server, facts.to_client], call);
             if let Some(streams) = self.streams {
                 let at = (0, call.connection);
-                facts.may_idle = DIRECTIONS.map(|d| streams.may_idle(at, d, call.request_bytes));
+                facts.may_idle =
+                    Direction::BOTH.map(|d| streams.may_idle(at, d, call.request_bytes));
                 facts.classes = self.classes(streams, call, facts.may_idle);
             }
             divide_one(call, &facts, &mut ledger);

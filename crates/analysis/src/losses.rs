@@ -7,7 +7,6 @@
 use crate::facts::Facts;
 use crate::findings::evidence;
 use crate::results::Evidence;
-use crate::streams::DIRECTIONS;
 use crate::text::{Text, Value, text};
 use model::{Direction, Episode, EpisodeKind, PacketRef, Resent, Time};
 use std::cmp::Reverse;
@@ -162,7 +161,7 @@ pub(crate) fn said(facts: &Facts<'_>) -> Text {
 
 /// The directions in which segments were lost, and how many; the one with most first.
 fn ways(facts: &Facts<'_>) -> impl Iterator<Item = (Direction, u64)> {
-    let mut ways = DIRECTIONS.map(|d| (d, facts.at_sender(d).losses.segments(d)));
+    let mut ways = Direction::BOTH.map(|d| (d, facts.at_sender(d).losses.segments(d)));
     ways.sort_by_key(|(_, segments)| Reverse(*segments));
     ways.into_iter().filter(|(_, segments)| *segments > 0)
 }

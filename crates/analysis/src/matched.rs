@@ -28,7 +28,7 @@ use std::collections::VecDeque;
 use std::net::IpAddr;
 
 /// Longer than a retransmission timer usually backs off to.
-const SETTLE_NS: i64 = 4_000_000_000;
+pub(crate) const SETTLE_NS: i64 = 4_000_000_000;
 
 /// An episode in which the timer ran out this often in a row, or that lasted this long with at least
 /// one time-out, is an outage and not a lost segment: nothing got through for that long.

@@ -104,7 +104,7 @@ pub fn links(
     overtaken: [u64; 2],
     elapsed_ns: i64,
 ) -> Vec<Link> {
-    let mut links: Vec<Link> = crate::streams::DIRECTIONS
+    let mut links: Vec<Link> = Direction::BOTH
         .into_iter()
         .filter_map(|direction| {
             let path = &paths[direction.index()];

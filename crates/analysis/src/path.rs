@@ -24,7 +24,7 @@ const TIMER_NS: i64 = 20_000_000;
 const WOKEN_NS: i64 = 1_000_000;
 
 /// No path takes longer where nothing waits on it: what does was answered late, or its times were rewritten.
-const LONGEST_NS: i64 = 1_000_000_000;
+pub(crate) const LONGEST_PATH_NS: i64 = 1_000_000_000;
 
 /// How long the network takes from a client and from a server to what answers each in the other's stead, and back, as far as
 /// captures at both tell.
@@ -40,7 +40,7 @@ pub fn ways_to_proxy(client: &Ways, server: &Ways) -> [Bounds; 2] {
 /// Of a half of which nothing is known, where something is of others: it is some path.
 pub(crate) fn some_way(half: Half) -> Half {
     match half {
-        Half::ANY => Half::Away(Bounds::between(0, LONGEST_NS)),
+        Half::ANY => Half::Away(Bounds::between(0, LONGEST_PATH_NS)),
         known => known,
     }
 }
@@ -103,7 +103,7 @@ impl Acknowledged {
         let Some(fastest) = known.into_iter().flatten().min() else {
             return Half::ANY;
         };
-        if fastest > LONGEST_NS || self.is_coarse() {
+        if fastest > LONGEST_PATH_NS || self.is_coarse() {
             return Half::ANY;
         }
         if self.is_empty() {
@@ -219,7 +219,7 @@ impl Acknowledged {
             min_ns: sent.ack_rtt_min_ns,
             half_ns: half.filter(|&ns| ns >= 0),
             halves: u64::from(half.is_some()),
-            half_most_ns: half.filter(|&ns| ns < LONGEST_NS).unwrap_or(0),
+            half_most_ns: half.filter(|&ns| ns < LONGEST_PATH_NS).unwrap_or(0),
             prompt_count: sent.ack_prompt_count,
             prompt_max_ns: sent.ack_prompt_max_ns,
             at_once_max_ns: sent.ack_at_once_max_ns.max(echoed.echoed_max_ns),

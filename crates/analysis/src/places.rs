@@ -9,10 +9,9 @@ use crate::files::Exports;
 use crate::half::OpTable;
 use crate::results::{Concentrated, Finding, What};
 use crate::sql::SqlResult;
-use crate::streams::DIRECTIONS;
 use concentration::{By, Charge, Concentration, Place, Value};
 use ledger::{Cause, Certain, Kept, Sums};
-use model::Time;
+use model::{Direction, Time};
 
 /// Which finding owns what is charged to a cause, by direction.
 struct Owners([[Option<usize>; 2]; Cause::ALL.len()]);
@@ -26,7 +25,7 @@ impl Owners {
                 _ => Vec::new(),
             };
             for line in lines.iter().map(|sum| sum.line) {
-                for d in DIRECTIONS {
+                for d in Direction::BOTH {
                     if line.cause.of(d) == (line.place, line.side) {
                         owners.0[line.cause as usize][d.index()].get_or_insert(account);
                     }

@@ -10,6 +10,7 @@ use crate::conns;
 use crate::files::Exports;
 use crate::health::Health;
 use crate::packed::Packed;
+use crate::path::LONGEST_PATH_NS;
 use crate::pressure::Ends;
 use crate::results::{ConnectionResult, DirectionResult, Side, Vantage};
 use crate::rounds::Chatter;
@@ -33,8 +34,6 @@ pub const MESSAGE_BYTES: u64 = 10 * 1_460;
 
 /// Fewer silences do not repeat.
 pub const FEW_SILENCES: u64 = 3;
-
-pub const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
 
 /// The connections of one or two captures, while they are read.
 #[derive(Default)]
@@ -95,6 +94,12 @@ impl Gathered {
     /// For how long connections on which replicas copy a log were not idle, nanoseconds.
     pub(crate) fn copied_ns(&self) -> i64 {
         self.copied_ns.into_iter().max().unwrap_or(0)
+    }
+
+    /// Whether the second of two captures was taken at the client, where connections of both tell.
+    pub(crate) fn are_exchanged(&self) -> Option<bool> {
+        let [one, other] = &self.summaries;
+        conns::are_exchanged(one, other)
     }
 
     /// Of one capture, as far as is known where that was taken.
@@ -300,7 +305,7 @@ impl Streams {
         };
         let here = self.taken_at == Some(at_receiver) || soonest(d).is_some_and(|ns| ns < HERE_NS);
         let is_unknown = c.ends.len() == 1 && !c.handshake.seen && here;
-        is_unknown.then(|| soonest(d.reverse()).unwrap_or(LONG_PATH_NS))
+        is_unknown.then(|| soonest(d.reverse()).unwrap_or(LONGEST_PATH_NS))
     }
 
     /// How long connections of this protocol were busy whose requests and answers are not told apart, as several are
@@ -309,7 +314,7 @@ impl Streams {
     pub(crate) fn untold_ns(&self, protocol: Protocol) -> i64 {
         let untold = |c: &&ConnectionResult| c.protocol.is_none() && c.pipelined == Some(protocol);
         let busy = |c: &ConnectionResult| {
-            DIRECTIONS
+            Direction::BOTH
                 .map(|d| busy_ns(&c.direction(d).account.time_ns))
                 .into_iter()
                 .max()
@@ -343,7 +348,7 @@ impl Streams {
             let each = plain().map(|c| c.directions[d.index()].counts.payload_bytes);
             each.fold(0u64, u64::saturating_add)
         };
-        let d = DIRECTIONS.into_iter().max_by_key(|d| carried(*d))?;
+        let d = Direction::BOTH.into_iter().max_by_key(|d| carried(*d))?;
         (carried(d) > 0).then_some(d)
     }
 
@@ -354,13 +359,13 @@ impl Streams {
                 .iter()
                 .filter_map(move |c| c.direction(d).lost_on_network_packets)
         };
-        DIRECTIONS.map(|d| of(d).fold(0, u64::saturating_add))
+        Direction::BOTH.map(|d| of(d).fold(0, u64::saturating_add))
     }
 
     /// Payload bytes of all connections, by direction.
     #[must_use]
     pub fn carried(&self) -> [u64; 2] {
-        DIRECTIONS.map(|d| {
+        Direction::BOTH.map(|d| {
             let each = self
                 .connections
                 .iter()
@@ -371,7 +376,7 @@ impl Streams {
 
     /// Packets that others overtook on the way, and that nobody sent again, by direction.
     pub(crate) fn overtaken(&self) -> [u64; 2] {
-        DIRECTIONS.map(|d| {
+        Direction::BOTH.map(|d| {
             let each = self.connections.iter().map(|c| {
                 let counts = &c.directions[d.index()].counts;
                 (counts.out_of_order_packets).saturating_sub(counts.retransmitted_packets)
@@ -403,7 +408,7 @@ impl Streams {
         let large = |s: &Stuck| s.bytes >= LARGE && s.receiver_heard;
         self.connections.iter().flat_map(move |c| {
             let of = move |d: Direction| Some((c, d, c.direction(d).counts.stuck.filter(large)?));
-            DIRECTIONS.into_iter().filter_map(of)
+            Direction::BOTH.into_iter().filter_map(of)
         })
     }
 
@@ -415,7 +420,7 @@ impl Streams {
         let large = |v: &Vanished| v.bytes >= LARGE && v.told.time - v.since >= LONG_NS;
         self.connections.iter().flat_map(move |c| {
             let speaks = c.directions.iter().any(|d| d.counts.payload_bytes > 0);
-            DIRECTIONS.into_iter().filter_map(move |d| {
+            Direction::BOTH.into_iter().filter_map(move |d| {
                 let account = &c.direction(d).account;
                 let offered = account.window_max_bytes.unwrap_or(0);
                 let vanished = account.vanished.filter(large)?;
@@ -429,7 +434,7 @@ impl Streams {
         let unheard = |s: &Stuck| !s.receiver_heard;
         self.connections.iter().flat_map(move |c| {
             let of = move |d: Direction| Some((c, d, c.direction(d).counts.stuck.filter(unheard)?));
-            DIRECTIONS.into_iter().filter_map(of)
+            Direction::BOTH.into_iter().filter_map(of)
         })
     }
 
@@ -503,16 +508,13 @@ pub fn word(side: Side) -> &'static str {
     }
 }
 
-/// No path takes longer.
-const LONG_PATH_NS: i64 = 1_000_000_000;
-
 /// A host that acknowledges this soon is where the capture was taken.
 const HERE_NS: i64 = 100_000;
 
 /// Whether its calls are turns of a byte stream, so that its account is theirs.
 fn is_plain(c: &ConnectionResult) -> bool {
-    c.copies
-        || matches!(c.protocol, None | Some(Protocol::Tcp)) && c.pipelined != Some(Protocol::Rpc)
+    let speaks_nothing = !c.is_known && matches!(c.protocol, None | Some(Protocol::Tcp));
+    c.copies || speaks_nothing && c.pipelined != Some(Protocol::Rpc)
 }
 
 /// Segments sent again because they were lost: of two captures those the network is known to have

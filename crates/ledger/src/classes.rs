@@ -5,8 +5,6 @@ use crate::held::Held;
 use crate::{Bounds, Cause, Ledger};
 use model::{Direction, EpisodeKind, PerClass, TimeClass};
 
-const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
-
 /// What each direction's bytes waited for, in a stretch of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Classes {
@@ -77,7 +75,7 @@ impl Classes {
         let whole_ns = whole_ns.max(0);
         let (mut left_least, mut left_most) = (whole_ns, whole_ns);
         for class in ORDER {
-            for d in DIRECTIONS {
+            for d in Direction::BOTH {
                 let Some(cause) = self.cause(class, d) else {
                     continue;
                 };

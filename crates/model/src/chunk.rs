@@ -12,6 +12,8 @@ pub enum Direction {
 }
 
 impl Direction {
+    pub const BOTH: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
+
     #[must_use]
     pub fn reverse(self) -> Direction {
         match self {

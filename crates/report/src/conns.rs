@@ -16,8 +16,6 @@ use model::{Direction, Mark};
 use serde_json::Value;
 use std::io::{self, Write};
 
-pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::ToServer, Direction::ToClient];
-
 /// Writes `slowside.conns/1`.
 ///
 /// # Errors
@@ -94,7 +92,7 @@ pub fn conns_rows(result: &ConnsResult, to: &mut dyn TakeRows) -> io::Result<()>
     to.begin(writer.head(), writer.columns())?;
     let mut row = Vec::new();
     for c in listed(result) {
-        for d in DIRECTIONS {
+        for d in Direction::BOTH {
             row.clear();
             writer.write(&ConnRow { result, c: &c, d }, &mut row);
             to.row(&row)?;

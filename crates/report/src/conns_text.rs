@@ -12,7 +12,6 @@ pub(crate) use answer::{answer, waited_by};
 pub use one::conn_text;
 
 use crate::classes::{arrow, words};
-use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::page::{columns as wide, pad, shortened, width};
 use crate::table::order;
@@ -182,7 +181,7 @@ fn payload(c: &ConnectionResult, direction: Direction) -> String {
 /// The median round trip between the two ends: each direction knows the part from the point of
 /// capture on, which is all of it for the one whose sender is near.
 fn round_trip_ns(c: &ConnectionResult) -> Option<i64> {
-    let parts = DIRECTIONS.map(|d| own(c, d).account.rtt);
+    let parts = Direction::BOTH.map(|d| own(c, d).account.rtt);
     let known = || {
         let sampled = parts.iter().filter(|rtt| rtt.count > 0);
         sampled.map(|rtt| rtt.p50_ns)
@@ -201,7 +200,7 @@ fn lost(c: &ConnectionResult) -> Option<String> {
 
 /// The share of a direction's packets, of the direction with more of it.
 fn worst(c: &ConnectionResult, count: fn(&DirectionResult) -> Option<u64>) -> Option<String> {
-    let parts = DIRECTIONS
+    let parts = Direction::BOTH
         .map(|d| own(c, d))
         .map(|d| Some((count(d)?, d.counts.packets)));
     // Packets that the network dropped before the capture saw them are not among those captured.

@@ -3,13 +3,13 @@
 //! Rows may be millions, so they are written as they come.
 
 use crate::classes;
-use crate::conns::{DIRECTIONS, line};
+use crate::conns::line;
 use crate::table::rows::{Form, RowWriter};
 use crate::table::{Column, Table, columns};
 use crate::text::{bytes, grouped, moment, rate, wrap};
 use analysis::results::{ConnsResult, SeriesRow, Vantage};
 use jiff::tz::TimeZone;
-use model::{IntervalCounts, Time, format_duration};
+use model::{Direction, IntervalCounts, Time, format_duration};
 use std::io::{self, Write};
 
 /// The rows of `slowside conns --series`.
@@ -70,7 +70,7 @@ const DIRECTION: &[C] = &columns! {
 };
 
 pub(crate) fn columns() -> Vec<C> {
-    let directions = DIRECTIONS.into_iter().enumerate();
+    let directions = Direction::BOTH.into_iter().enumerate();
     let of = |(i, d)| {
         let columns = DIRECTION.iter();
         columns.map(move |c| c.behind(classes::direction(d), i))
@@ -158,7 +158,7 @@ impl SeriesText {
             (_, Vantage::Server) => "S ",
             (..) => "",
         };
-        for (d, n) in DIRECTIONS.into_iter().zip(&row.interval.directions) {
+        for (d, n) in Direction::BOTH.into_iter().zip(&row.interval.directions) {
             if n.packets == 0 && n.flight_max_bytes == 0 {
                 continue;
             }

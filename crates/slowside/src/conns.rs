@@ -200,7 +200,8 @@ impl Gathered {
         let mut connections = match self.list {
             List::One(lister) => lister.list(),
             List::Two([mut client, mut server]) => {
-                exchanged = self.stated == [None, None] && conns::are_exchanged(&client, &server);
+                exchanged = self.stated == [None, None]
+                    && conns::are_exchanged(&client, &server) == Some(true);
                 if exchanged {
                     std::mem::swap(&mut client, &mut server);
                     captures.reverse();

@@ -9,7 +9,6 @@ use super::snapshot::{Snapshot, Subject, WireGroup, WireSums, WireTotals};
 use crate::conns::is_wait;
 use crate::results::Vantage;
 use crate::stats::{Summary, bucket_value};
-use crate::streams::DIRECTIONS;
 use crate::text::{Text, text};
 use model::{Direction, Protocol, TimeClass};
 
@@ -236,7 +235,7 @@ fn elapsed(runs: [&Snapshot; 2]) -> Option<Metric> {
 fn over_time(runs: [&Snapshot; 2]) -> Vec<Metric> {
     let mut all = Vec::new();
     for (name, words, measure, floor, of) in RATIOS {
-        for d in DIRECTIONS {
+        for d in Direction::BOTH {
             // What comes back to the sender is only seen near it.
             if measure == Measure::Nanoseconds && !runs.iter().all(|r| sees(r, d)) {
                 continue;
@@ -286,7 +285,7 @@ pub(super) fn sees(run: &Snapshot, d: Direction) -> bool {
 /// were seen.
 #[must_use]
 pub(super) fn round_trip(run: &Snapshot) -> (Option<i64>, Option<i64>) {
-    let seen = DIRECTIONS.into_iter().filter(|d| sees(run, *d));
+    let seen = Direction::BOTH.into_iter().filter(|d| sees(run, *d));
     let totals = seen.clone().flat_map(|d| {
         run.groups
             .iter()
@@ -396,7 +395,7 @@ fn of_group(pair: [&WireGroup; 2], vantages: [Option<Vantage>; 2]) -> Vec<Metric
             RTT_FLOOR_NS,
         );
     }
-    for d in DIRECTIONS {
+    for d in Direction::BOTH {
         let totals = pair.map(|g| g.directions.get(d.index()));
         let [Some(x), Some(y)] = totals else { continue };
         let way = way(d);

@@ -8,7 +8,7 @@ use crate::facts::{Account, Basis};
 use crate::findings::Rule;
 use crate::results::{ConnectionResult, Diagnosis, Side, Vantage};
 use crate::stats::bucket_value;
-use crate::streams::{DIRECTIONS, Streams};
+use crate::streams::Streams;
 use model::{Direction, PerClass, Protocol, Time, TimeClass, limits};
 use serde::{Deserialize, Serialize};
 
@@ -142,7 +142,7 @@ fn lines(a: &Account) -> Vec<(AccountLine, i64)> {
         (AccountLine::Nagle, a.nagle_ns),
         (AccountLine::Transfer, a.transfer_ns),
     ];
-    for d in DIRECTIONS {
+    for d in Direction::BOTH {
         for (class, ns) in a.under_way[d.index()].iter() {
             // Loss has its own line.
             if class != TimeClass::LossRecovery {
@@ -221,7 +221,7 @@ impl WireGroup {
         }
         // A connection that one of two captures has, or that was not found in the other, is told of from
         // far away in one direction: what is a round trip there is the host's own doing here.
-        let near = DIRECTIONS.map(|d| match (client, c.ends.as_slice()) {
+        let near = Direction::BOTH.map(|d| match (client, c.ends.as_slice()) {
             (Some(client), [(seen, ..)]) => (*seen == client) == (d == Direction::ToServer),
             _ => true,
         });

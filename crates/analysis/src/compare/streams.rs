@@ -16,7 +16,6 @@ use super::wording;
 use crate::conns::is_wait;
 use crate::diagnose::Kind;
 use crate::findings::Rule;
-use crate::streams::DIRECTIONS;
 use model::{Direction, TimeClass};
 
 /// Nobody sends anything to anybody: no connection waits for longer (as idleness is told from pauses).
@@ -46,7 +45,7 @@ impl<'a> Streams<'a> {
             let of = |g: &WireGroup| g.directions.get(d.index()).map_or(0, |t| t.payload_bytes);
             of(a).saturating_add(of(b))
         };
-        let direction = DIRECTIONS.into_iter().max_by_key(carried)?;
+        let direction = Direction::BOTH.into_iter().max_by_key(carried)?;
         let [x, y] = runs.map(|r| {
             let (ns, bytes) = busy(&r.progress);
             Draws::of_ratio(&ns, &bytes)

@@ -5,16 +5,13 @@ use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::compare::gather::Parts;
 use crate::half::{number_of, work_of};
 use crate::locks::{Coincidences, LockWaits};
-use crate::matched::is_outage;
+use crate::matched::{SETTLE_NS, is_outage};
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
 use crate::worst::{Exhibit, Worst};
 use ledger::{Kept, Lost, One};
 use model::limits;
 use model::{Call, Direction, EpisodeKind, Mark, Time};
-
-/// As for matched calls: longer than a retransmission timer usually backs off to.
-const SETTLE_NS: i64 = 4_000_000_000;
 
 /// Calls among which a connection's next is looked for.
 const NEXT: usize = 4_096;
@@ -127,7 +124,7 @@ impl OneSided {
     pub(super) fn settle(&mut self, facts: &CaptureFacts, reached: Option<Time>) {
         while let Some(next) = self.unsettled.front() {
             if reached.is_some_and(|now| now - next.response.time <= SETTLE_NS)
-                && self.unsettled.len() < limits::UNSETTLED
+                && self.unsettled.len() <= limits::UNSETTLED
             {
                 return;
             }

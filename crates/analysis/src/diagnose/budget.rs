@@ -5,7 +5,6 @@ use super::seen::Seen;
 use crate::app::AppFacts;
 use crate::facts::{Account, Basis};
 use crate::results::Budget;
-use crate::streams::DIRECTIONS;
 use model::{Direction, TimeClass};
 
 impl Diagnoser {
@@ -90,5 +89,5 @@ fn under_way(account: &Account) -> Vec<(Direction, TimeClass, i64)> {
             .filter(|(_, ns)| **ns > 0)
             .map(move |(class, ns)| (d, class, ns / calls))
     };
-    DIRECTIONS.into_iter().flat_map(of).collect()
+    Direction::BOTH.into_iter().flat_map(of).collect()
 }

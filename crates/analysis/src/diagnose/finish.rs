@@ -49,7 +49,7 @@ impl Diagnoser {
     ) -> (Diagnosis, Option<Measured>) {
         let are_two = self.captures.len() == 2;
         let mut seen = match are_two {
-            true => self.see_two(&mut results),
+            true => self.see_two(&mut results, gathered),
             false => self.see_one(&mut results, gathered),
         };
         let streams = match are_two {

@@ -20,7 +20,7 @@ use crate::findings::{Rule, client_cap};
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
 use crate::matched::MatchedFacts;
-use crate::results::{Finding, Unmatched, Unpaired, Vantage, Why};
+use crate::results::{CaptureResult, Finding, Unmatched, Unpaired, Vantage, Why};
 use crate::sql::{Profiler, SqlKey};
 use alone::OneSided;
 use begun::Begun;
@@ -499,5 +499,17 @@ impl Diagnoser {
         let timed = |c: &CaptureFacts| c.response.count() + c.in_order;
         let begun = self.begun.iter().map(Begun::count).sum::<u64>();
         self.captures.iter().map(timed).sum::<u64>() + begun
+    }
+
+    /// The same, and those of which a part is missing, where they took an eighth of a capture at least and more than calls may.
+    #[must_use]
+    pub fn bounded(&self, results: &[CaptureResult]) -> u64 {
+        let tail_ns = self.options.thresholds.tail_ns;
+        let partly = self.captures.iter().zip(results).filter_map(|(c, r)| {
+            let (calls, least_ns) = c.partly;
+            let length_ns = r.last? - r.first?;
+            (least_ns > (length_ns / 8).max(tail_ns)).then_some(calls)
+        });
+        self.timed() + partly.sum::<u64>()
     }
 }

@@ -5,7 +5,7 @@ use super::Diagnoser;
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
-use crate::path::{Acknowledged, Crossed, PathEstimate, some_way};
+use crate::path::{Acknowledged, Crossed, LONGEST_PATH_NS, PathEstimate, some_way};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
 use crate::stats::Distribution;
@@ -17,9 +17,6 @@ use ledger::Half;
 use model::{Direction, Time};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
-
-/// No path takes longer.
-const LONG_PATH_NS: i64 = 1_000_000_000;
 
 /// Calls that take so much less at the client than at the server were stated the wrong way round.
 const EXCHANGED_NS: i64 = 50_000;
@@ -85,17 +82,20 @@ fn named(clients: &BTreeSet<IpAddr>) -> Text {
 }
 
 impl Diagnoser {
-    pub(super) fn see_two(&mut self, results: &mut [CaptureResult]) -> Seen {
+    pub(super) fn see_two(&mut self, results: &mut [CaptureResult], gathered: &Gathered) -> Seen {
         let left: [Vec<HalfCall>; 2] = self.join.finish(&mut self.pairs);
         self.take_pairs();
         if self.client.is_none() {
             self.decide();
         }
         let stated = self.options.stated.iter().any(Option::is_some);
+        let mut are_told = false;
         if self.matched.client.count() == 0 && !stated {
-            // Without a call in both, their own packets say where they were taken.
-            let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
-            if own == [Vantage::Server, Vantage::Client] {
+            // Without a call in both, connections of both say where they were taken, or their own packets.
+            let exchanged = gathered.are_exchanged();
+            are_told = exchanged.is_some();
+            let own = || [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
+            if exchanged.unwrap_or_else(|| own() == [Vantage::Server, Vantage::Client]) {
                 self.client = Some(1);
             }
         }
@@ -118,7 +118,7 @@ impl Diagnoser {
                 .finish(&self.captures[server], server, of_matched);
         }
         // Where no call is in both, whose capture is whose is a guess if nobody said it.
-        if by_address && (self.matched.client.count() > 0 || stated) {
+        if by_address && (self.matched.client.count() > 0 || stated || are_told) {
             self.alone
                 .finish(&self.captures[server], &mut self.begun[server]);
             self.begin_with(client);
@@ -139,6 +139,12 @@ impl Diagnoser {
                     difference = Value::Duration(difference_ns.abs()),
                     than_there = than_there,
                 )
+            } else if are_told {
+                match side {
+                    Vantage::Client => "the server answers on the same connections later here",
+                    _ => "the server answers on the same connections sooner here",
+                }
+                .into()
             } else {
                 "a guess: no call is in both captures".into()
             };
@@ -340,7 +346,7 @@ impl Diagnoser {
             halves: near_halves,
             further,
             path,
-            crossing_ns: (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONG_PATH_NS)),
+            crossing_ns: (crossing.lo_ns, crossing.hi_ns.unwrap_or(LONGEST_PATH_NS)),
             sql: profiler.map(|p| sql::of_one(p, Vec::new(), side)),
             are_exchanged: false,
             is_proxied: false,

@@ -30,7 +30,6 @@ use super::under_way::UnderWay;
 use super::{Entry, Of, Rule, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
-use crate::streams::DIRECTIONS;
 use crate::text::{Value, text};
 use model::{Direction, EpisodeKind};
 
@@ -68,7 +67,7 @@ fn may_be_small(facts: &Facts<'_>, d: Direction) -> bool {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let ns = facts.account.delayed_ack_ns;
-    let d = DIRECTIONS.into_iter().max_by_key(|d| ns[d.index()])?;
+    let d = Direction::BOTH.into_iter().max_by_key(|d| ns[d.index()])?;
     let cost = ns[d.index()];
     let tcp = &facts.at_sender(d).tcp;
     let (awaited, ignored) = (

@@ -32,7 +32,7 @@ use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::narrowest::Link;
 use crate::results::{Finding, Side};
-use crate::streams::{DIRECTIONS, receiver, sender};
+use crate::streams::{receiver, sender};
 use crate::text::{Value, text};
 use ledger::FullLine;
 use model::{Direction, EpisodeKind, TimeClass};
@@ -55,11 +55,11 @@ const REMEDY: &str = "find the link that is full at that time, or the limit set 
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let of = |d: Direction| facts.under_way(d, CLASS);
-    let cost = DIRECTIONS.into_iter().map(of).sum();
+    let cost = Direction::BOTH.into_iter().map(of).sum();
     if !facts.holds_up(cost) {
         return None;
     }
-    let worst = DIRECTIONS.into_iter().max_by_key(|d| of(*d))?;
+    let worst = Direction::BOTH.into_iter().max_by_key(|d| of(*d))?;
     let found = match facts.kind {
         Kind::Turns => of_streams(facts),
         Kind::Calls => of_calls(facts, worst),

@@ -27,7 +27,7 @@ use super::under_way::UnderWay;
 use super::{Entry, Of, Rule, numbers};
 use crate::facts::{Basis, Facts};
 use crate::results::Finding;
-use crate::streams::{DIRECTIONS, FEW_SILENCES, MESSAGE_BYTES};
+use crate::streams::{FEW_SILENCES, MESSAGE_BYTES};
 use crate::text::{Value, text};
 use model::{Direction, EpisodeKind, TimeClass};
 
@@ -50,7 +50,7 @@ fn message_bytes(facts: &Facts<'_>, d: Direction, messages: u64) -> u64 {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let class = TimeClass::SenderApplication;
-    let d = DIRECTIONS
+    let d = Direction::BOTH
         .into_iter()
         .max_by_key(|d| facts.under_way(*d, class))?;
     let cost = facts.under_way(d, class);

@@ -28,9 +28,10 @@
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
-use crate::streams::{DIRECTIONS, sender};
+use crate::streams::sender;
 use crate::text::{Value, text};
 use ledger::Cause;
+use model::Direction;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "small-send-buffer",
@@ -43,8 +44,8 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
-    let cost = |d: &model::Direction| facts.account.send_buffer_ns[d.index()];
-    let d = DIRECTIONS.into_iter().max_by_key(cost)?;
+    let cost = |d: &Direction| facts.account.send_buffer_ns[d.index()];
+    let d = Direction::BOTH.into_iter().max_by_key(cost)?;
     let cost = cost(&d);
     if !facts.holds_up(cost) {
         return None;

@@ -23,9 +23,9 @@
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
 use crate::results::Finding;
-use crate::streams::{DIRECTIONS, sender};
+use crate::streams::sender;
 use crate::text::{Value, text};
-use model::TimeClass;
+use model::{Direction, TimeClass};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "split-writes",
@@ -42,7 +42,7 @@ const WRITES: u64 = 20;
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let mut worst = None;
     for c in &facts.streams.connections {
-        for d in DIRECTIONS {
+        for d in Direction::BOTH {
             let a = &c.directions[d.index()].account;
             let usual = a.split_writes >= WRITES && a.split_writes * 2 >= a.writes;
             // Who waits for an answer to each write, or has nothing more to write, rests between them.

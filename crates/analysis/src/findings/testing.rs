@@ -370,6 +370,7 @@ pub(crate) fn connection() -> ConnectionResult {
         protocol: None,
         pipelined: None,
         copies: false,
+        is_known: false,
         sqlnet: None,
         first: Time(0),
         last: Time(10_000 * MS),

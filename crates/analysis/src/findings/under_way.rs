@@ -9,7 +9,7 @@ use crate::capture_facts::Episodes;
 use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use crate::streams::{DIRECTIONS, receiver, sender};
+use crate::streams::{receiver, sender};
 use crate::ways::Hosts;
 use crate::worst::Exhibit;
 use model::{Direction, EpisodeKind, PacketRef, RoundTrips, Time, TimeClass};
@@ -72,7 +72,7 @@ impl<'a> UnderWay<'a> {
         class: TimeClass,
         ns: impl Fn(Direction) -> i64,
     ) -> Option<UnderWay<'a>> {
-        let d = DIRECTIONS.into_iter().max_by_key(|d| ns(*d))?;
+        let d = Direction::BOTH.into_iter().max_by_key(|d| ns(*d))?;
         match facts.kind {
             Kind::Turns => UnderWay::of_connections(facts, d, class, ns(d)),
             Kind::Calls => {

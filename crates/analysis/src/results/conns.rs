@@ -56,6 +56,8 @@ pub struct ConnectionResult {
     pub pipelined: Option<Protocol>,
     /// Whether its server came to send a log that nobody answers message by message.
     pub copies: bool,
+    /// Whether it was found out what it speaks, though perhaps no call was seen whole.
+    pub is_known: bool,
     /// What was agreed on for its packets, where that is SQL*Net.
     pub sqlnet: Option<SqlNetSession>,
     pub first: Time,

@@ -339,6 +339,16 @@ pub(crate) fn may_be_full(unscaled: u16, flight: u64, full_sized: u64) -> bool {
     unscaled > 0 && (0..=LARGEST_SCALE).any(filled)
 }
 
+/// Whether such a window may be what a sender waited for that had no more in flight. One or two segments are within one of
+/// nearly any window: they have to fill it to the byte.
+pub(crate) fn may_hold(unscaled: u16, flight: u64, full_sized: u64) -> bool {
+    let fills = |scale| flight == u64::from(unscaled) << scale;
+    match flight > 2 * full_sized {
+        true => may_be_full(unscaled, flight, full_sized),
+        false => unscaled > 0 && (0..=LARGEST_SCALE).any(fills),
+    }
+}
+
 /// How many segments so many bytes take. Most take one, and a division costs as much as twenty other
 /// instructions.
 pub(crate) fn segments(bytes: u64, full_sized: u64) -> u64 {
@@ -357,11 +367,22 @@ fn span(from: Time, to: Time) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::may_be_full;
+    use super::{may_be_full, may_hold};
+
+    const SEGMENT: u64 = 1_448;
+
+    #[test]
+    fn a_segment_or_two_wait_for_a_window_that_they_fill_to_the_byte() {
+        let holds = |flight| may_hold(181, flight, SEGMENT);
+        assert!(holds(1_448) && holds(2_896));
+        assert!(!holds(1_447) && !holds(1_449));
+        // Of more it is enough that no further one fits.
+        assert!(holds(181 << 6) && holds((181 << 6) - SEGMENT + 1));
+        assert!(!may_hold(0, 0, SEGMENT));
+    }
 
     #[test]
     fn a_window_of_any_scale_may_be_full_to_a_segment() {
-        const SEGMENT: u64 = 1_448;
         let full = |flight| may_be_full(44_888, flight, SEGMENT);
         assert!(full(44_888) && full(44_888 - SEGMENT + 1) && full(44_888 << 14));
         assert!(!full(44_888 - SEGMENT) && !full(44_889) && !full(44_888 << 15));

@@ -19,7 +19,7 @@ use super::plot::Band;
 use super::round_trips::Distribution;
 use super::trouble::Trouble;
 use super::writes::Writes;
-use super::{may_be_full, segments};
+use super::{may_be_full, may_hold, segments};
 use crate::identifications::{Identifications, SILENCE_NS, Silences};
 use model::{DirectionAccount, Mark, PerClass, Time, TimeClass, Vanished};
 use serde::{Deserialize, Serialize};
@@ -115,8 +115,9 @@ pub(super) struct Sender {
     window_max: u32,
     /// The last one, where its scale is not known, as it stood in the packet; else 0.
     unscaled: u16,
-    /// Whether what was in flight then may have filled it.
+    /// Whether what was in flight then may have filled it, and may have waited for that.
     may_be_full: bool,
+    may_hold: bool,
     acknowledgements: u32,
     stretch_acks: u32,
     segments_acknowledged: u64,
@@ -163,6 +164,7 @@ impl Sender {
             window_max: 0,
             unscaled: 0,
             may_be_full: false,
+            may_hold: false,
             acknowledgements: 0,
             stretch_acks: 0,
             segments_acknowledged: 0,
@@ -377,6 +379,7 @@ impl Sender {
         self.sent = self.sent.max(s.end);
         self.flight = self.sent.saturating_sub(self.acknowledged);
         self.may_be_full = may_be_full(self.unscaled, self.flight, s.full_sized);
+        self.may_hold = self.unscaled > 0 && may_hold(self.unscaled, self.flight, s.full_sized);
         let room = self.edge.checked_sub(self.sent).filter(|_| self.edge > 0);
         self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);

@@ -4,7 +4,7 @@
 //! direction of the data, as it governs how that flows. The tracker counts some of it with the
 //! packets that carry it, which go the other way: those are taken from [`back`](ConnRow::back).
 
-use super::{DIRECTIONS, capture_of, file_of};
+use super::{capture_of, file_of};
 use crate::classes::{self, words};
 use crate::harmless::write_json;
 use crate::table::rows::{key, object};
@@ -255,7 +255,7 @@ pub(crate) fn columns() -> Vec<C> {
 
 fn directions(r: &ConnRow<'_>, out: &mut Vec<u8>) {
     out.push(b'{');
-    for d in DIRECTIONS {
+    for d in Direction::BOTH {
         key(classes::direction(d), out);
         object(&DIRECTION, &ConnRow { d, ..*r }, out);
     }

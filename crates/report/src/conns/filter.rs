@@ -1,7 +1,6 @@
 //! `--where` of `slowside conns`: a text such as `retransmitted_packets > 10 and rtt_p50 > 5ms` into a test of a
 //! connection, by the columns of its rows.
 
-use super::DIRECTIONS;
 use super::fields::{CONNECTION, ConnRow, Conns, DIRECTION, SESSION};
 use crate::classes;
 use crate::table::order::{self, number};
@@ -97,9 +96,9 @@ fn find(name: &str) -> Result<Subject, String> {
         let prefix = name.split_once('.').map(|(prefix, _)| prefix);
         prefix.is_some_and(|p| p.eq_ignore_ascii_case(classes::direction(**d)))
     };
-    let (directions, rest) = match DIRECTIONS.iter().find(of) {
+    let (directions, rest) = match Direction::BOTH.iter().find(of) {
         Some(d) => (slice::from_ref(d), name.split_once('.').map_or("", |n| n.1)),
-        None => (&DIRECTIONS[..], name),
+        None => (&Direction::BOTH[..], name),
     };
     if directions.len() > 1
         && let Some(column) = column(CONNECTION, name).or_else(|| column(SESSION, name))

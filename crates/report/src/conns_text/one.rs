@@ -5,7 +5,7 @@ use super::NONE;
 use super::answer::{refused, waited_by};
 use super::sides::{account, counts, row};
 use crate::classes::arrow;
-use crate::conns::{DIRECTIONS, capture_of, file_of};
+use crate::conns::{capture_of, file_of};
 use crate::page::Tone;
 use crate::sql_text::{purpose, unit};
 use crate::text::{Grid, Unit, counted, damage, grouped, moment, share, taken, wrap};
@@ -156,14 +156,14 @@ fn time(c: &ConnectionResult) -> String {
     let ns = |d, class: TimeClass| account(c, d).time_ns[class];
     let classes: Vec<TimeClass> = TimeClass::ALL
         .into_iter()
-        .filter(|class| DIRECTIONS.iter().any(|d| ns(*d, *class) > 0))
+        .filter(|class| Direction::BOTH.iter().any(|d| ns(*d, *class) > 0))
         .collect();
     if classes.is_empty() {
         return String::new();
     }
     let mut rows = vec![row("", "client → server", "server → client")];
     for class in classes {
-        let [to_server, to_client] = DIRECTIONS.map(|d| match ns(d, class) {
+        let [to_server, to_client] = Direction::BOTH.map(|d| match ns(d, class) {
             0 => format!("{NONE}{:6}", ""),
             ns => format!("{} {:>5}", unit.number(ns), share(ns, duration)),
         });
@@ -179,7 +179,7 @@ fn time(c: &ConnectionResult) -> String {
 
 /// The longest wait of each class, longest first, with its frames and a filter that shows them.
 fn longest(result: &ConnsResult, c: &ConnectionResult) -> String {
-    let mut waits: Vec<(Direction, TimeClass, Wait)> = DIRECTIONS
+    let mut waits: Vec<(Direction, TimeClass, Wait)> = Direction::BOTH
         .into_iter()
         .flat_map(|d| {
             let longest = account(c, d).longest.iter();

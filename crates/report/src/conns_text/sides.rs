@@ -1,7 +1,6 @@
 //! What was counted and measured of a connection, both directions side by side.
 
 use super::NONE;
-use crate::conns::DIRECTIONS;
 use crate::conns::fields::{back, own};
 use crate::text::{Grid, bytes, counted, grouped, rate};
 use analysis::results::ConnectionResult;
@@ -220,7 +219,7 @@ pub(super) fn counts(c: &ConnectionResult) -> String {
     let mut rows = vec![row("", "client → server", "server → client")];
     for (title, section) in sections {
         let cells = section.iter().map(|(name, cell)| {
-            let [to_server, to_client] = DIRECTIONS.map(|d| cell(c, d));
+            let [to_server, to_client] = Direction::BOTH.map(|d| cell(c, d));
             vec![format!("  {name}"), to_server, to_client]
         });
         let known: Vec<_> = cells

@@ -3,7 +3,6 @@
 use super::places::Places;
 use super::{anchors, cell, head, scroll, table};
 use crate::classes::arrow;
-use crate::conns::DIRECTIONS;
 use crate::conns::fields::own;
 use crate::conns_text::{answer, conn_text, waited_by};
 use crate::text::{bytes, counted, grouped};
@@ -34,7 +33,7 @@ pub(super) fn section(report: &Report, places: &Places<'_>, zone: &TimeZone) -> 
     let rows = html! {
         @for c in rows_shown() {
             @let payload = |d| own(&c, d).counts.payload_bytes;
-            @let again = DIRECTIONS.map(|d| own(&c, d).counts.retransmitted_packets).iter().sum::<u64>();
+            @let again = Direction::BOTH.map(|d| own(&c, d).counts.retransmitted_packets).iter().sum::<u64>();
             @let anchor = anchors.of(c.number);
             tr id=[(!shown(&c)).then_some(anchor)] {
                 th.number scope="row" data-value=(c.number) { a href={ "#" (anchor) } { (c.number) } }
@@ -151,7 +150,7 @@ fn round_trip(ns: i64, d: &DirectionResult) -> Option<i64> {
 
 /// The counts that matter most, by direction.
 fn numbers(c: &ConnectionResult) -> Markup {
-    let directions = DIRECTIONS.map(|d| own(c, d));
+    let directions = Direction::BOTH.map(|d| own(c, d));
     let known = |n: Option<i64>| n.map_or("-".to_owned(), format_duration);
     html! {
         (scroll(&format!("Connection {} by direction", c.number), &html! { table.parts {

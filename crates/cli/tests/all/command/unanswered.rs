@@ -2,7 +2,7 @@
 //! held against the server as far as it cannot have answered.
 
 use super::capture;
-use crate::kit::{file, parsed, said};
+use crate::kit::{file, parsed, root, said};
 use serde_json::Value;
 use std::net::Ipv4Addr;
 use testkit::faults::delay;
@@ -441,4 +441,44 @@ fn a_call_over_udp_that_was_asked_again_is_nobodys_from_the_client_alone() {
     // The server's own capture knows what came there.
     let (_, row) = judged("udp", None, Some(&here));
     assert_eq!(bounds(&row, "service"), (701, 701));
+}
+
+/// Out of the middle of a database's answers, in which it pauses for 300 ms at a time: neither a request nor an answer is whole.
+#[test]
+fn an_answer_that_goes_on_when_the_capture_ends_is_judged_as_far_as_it_was_seen() {
+    for (from, to) in [("1s", "2.6s"), ("1.3s", "3.1s")] {
+        let paths = ["client", "server"].map(|end| {
+            let whole = root().join(format!("tests/field/c10-database-pauses/{end}.pcap.zst"));
+            let part = file("unanswered-cut", &format!("{end}-{from}.pcap"), &[]);
+            let [whole, part] = [whole, part].map(|p| p.to_str().expect("UTF-8").to_owned());
+            said(["cut", &whole, "--from", from, "--to", to, "-o", &part]);
+            part
+        });
+        let of = |words: &[&str]| {
+            let words = ["diagnose", "--format", "json"].iter().chain(words);
+            parsed(&said(words.map(|w| (*w).to_owned())))
+        };
+        let [client, server] = &paths;
+        for d in [
+            of(&["--server", server]),
+            of(&["--client", client, "--server", server]),
+        ] {
+            let findings = d["findings"].as_array().expect("findings");
+            let pauses = |f: &&Value| f["code"] == "sender-application-limited";
+            let pauses = findings.iter().find(pauses).expect("pauses");
+            assert_eq!(pauses["side"], "server");
+            // Each of them lasts as long.
+            let cost_ns = pauses["cost_ns"].as_i64().expect("ns");
+            assert!(cost_ns >= 290 * MS, "{}", d["verdict"]["sentence"]);
+        }
+        // What nobody has looked at is no network's.
+        for d in [of(&[client]), of(&[server]), of(&[client, server])] {
+            assert_ne!(
+                d["verdict"]["side"], "network",
+                "{}",
+                d["verdict"]["sentence"]
+            );
+            assert_eq!(d["streams_ledger"]["calls"].as_u64().unwrap_or(0), 0);
+        }
+    }
 }

@@ -137,7 +137,7 @@ impl Sender {
             if (small || late) && span(drained.time, now.time) <= within {
                 if small {
                     self.ledger.charge(TimeClass::NagleDelayedAck, now);
-                } else if self.edge == 0 && self.may_be_full && self.flight > 2 * s.full_sized {
+                } else if self.edge == 0 && self.may_hold {
                     // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
                     self.ledger.charge(TimeClass::Unknown, now);
                 } else {

@@ -1,7 +1,7 @@
 //! What a packet acknowledges, into what the other direction knows: bytes that arrived, round trips, what was
 //! received twice, and what the receiver has that the capture lacks.
 
-use crate::account::may_be_full;
+use crate::account::{may_be_full, may_hold};
 use crate::track::MILLISECOND;
 use crate::track::output::Output;
 use crate::track::recovery::Stretch;
@@ -144,7 +144,7 @@ pub(super) fn acknowledge<H: Handler>(
             // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
             let full_sized = stream.full_sized();
             let flight = stream.latest_round_trip.map_or(0, |(_, flight)| flight);
-            if flight > 2 * full_sized && may_be_full(peer.last_window, flight, full_sized) {
+            if may_hold(peer.last_window, flight, full_sized) {
                 stream.held.was_perhaps_the_window();
             }
         }
