@@ -546,6 +546,11 @@ impl CaptureFacts {
         }
     }
 
+    /// Whether what a capture lacks of a connection may be of a call with times: not of one of RPC, which has none then.
+    pub(crate) fn may_lack_bytes(&self, work: u64) -> bool {
+        !self.holes.is_empty() && (work != 0 || self.concurrency.is_empty())
+    }
+
     /// How much of a wait for this server lies in silences that were stalls.
     #[must_use]
     pub fn stalled(&self, server: Endpoint, from: Time, to: Time) -> i64 {

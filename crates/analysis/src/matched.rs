@@ -380,6 +380,11 @@ impl MatchedFacts {
             (facts.holes).may_hide_another(b.connection, &b.times())
         };
         let is_lossy = lost != Lost::Nothing;
+        let has_holes = |facts: &CaptureFacts, b: &Brief| {
+            let (from, to) = (b.request_first.time, b.response_last.time);
+            facts.may_lack_bytes(call.work) && facts.holes.lie_within(b.connection, from, to)
+        };
+        let has_holes = has_holes(client, c) || has_holes(server, s);
         let inner = match is_lossy || call.hidden.is_some() {
             true => [0; 2],
             false => inner(&mut transfer, &mut path, [c, s].map(|b| b.inner_ns)),
@@ -475,6 +480,7 @@ impl MatchedFacts {
             path_ns: path,
             inner_ns: inner,
             lost,
+            has_holes,
             held: causes,
             sending_at_ns: [life.0.0, s.response_first.time.0],
             sending_ns: [

@@ -44,6 +44,8 @@ pub struct Both {
     /// Inside the response, what the client took to confirm something, and the server to go on.
     pub inner_ns: [i64; 2],
     pub lost: Lost,
+    /// Whether a capture lacks bytes of its messages: when these passed nobody knows.
+    pub has_holes: bool,
     /// Whether it was sent in datagrams.
     pub is_datagram: bool,
     /// Where its response is hidden, how much longer than `response_ns` it may have waited. What is above is certain then,
@@ -236,7 +238,11 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         left -= on_path;
         charge(Cause::Bandwidth, link.direction, here + on_path);
     }
-    let transfer = Bounds::between(transfer, transfer + unsure);
+    let mut transfer = Bounds::between(transfer, transfer + unsure);
+    if call.has_holes {
+        transfer.lo_ns = 0;
+        ledger.charge(Cause::Unknown, d, transfer);
+    }
     ledger.charge(Cause::Transfer, d, transfer);
     // How much of the least is the way, and how much a queue that was always there, nothing tells.
     let never_empty = facts.links.iter().find(|link| link.is_never_empty);
@@ -307,12 +313,16 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
         ledger.hide(longer, call.hidden_unread_ns);
     }
     let passing_ns = (call.transfer_ns + call.nagle_ns - nagle).clamp(0, left);
-    let passing = match &facts.classes {
+    let mut passing = match &facts.classes {
         Some(classes) if call.lost == Lost::Nothing => {
             classes.divide(&call.held, passing_ns, 0, ledger)
         }
         _ => Bounds::exactly(passing_ns),
     };
+    if call.has_holes {
+        passing.lo_ns = 0;
+        ledger.charge(Cause::Unknown, d, passing);
+    }
     crossing = crossing
         .plus(passing)
         .plus(Bounds::exactly(left - passing_ns));

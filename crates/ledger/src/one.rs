@@ -113,6 +113,8 @@ pub struct One {
     /// Of that, what was one beyond chance.
     pub lock_ns: i64,
     pub lost: Lost,
+    /// Whether the capture lacks bytes of its messages: when these passed nobody knows.
+    pub has_holes: bool,
     /// Whether it was sent in datagrams; and whether its request may have waited in its sender's own line behind others, which
     /// nothing acknowledges.
     pub is_datagram: bool,
@@ -310,7 +312,11 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
             Some(classes) => by_classes(classes, held, way, sender, ns, ledger),
             None => Bounds::exactly(ns),
         };
-        let rest = rest.plus(Bounds::between(0, unsure));
+        let mut rest = rest.plus(Bounds::between(0, unsure));
+        if call.has_holes {
+            rest.lo_ns = 0;
+            ledger.charge(Cause::Unknown, way, rest);
+        }
         rest_of(call.lost.passing(), rest, recovery_ns, way, sender, ledger);
     };
     passed(request, request_unsure, d, client, 0);

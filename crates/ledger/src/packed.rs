@@ -32,7 +32,8 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
-            self.lost.number() * 16
+            self.lost.number() * 32
+                + u64::from(self.has_holes) * 16
                 + u64::from(self.was_last) * 8
                 + u64::from(self.may_queue) * 4
                 + u64::from(self.began_before) * 2
@@ -146,7 +147,8 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
-        self.lost = Lost::of(lost / 16);
+        self.lost = Lost::of(lost / 32);
+        self.has_holes = lost / 16 % 2 == 1;
         self.was_last = lost / 8 % 2 == 1;
         self.may_queue = lost / 4 % 2 == 1;
         self.began_before = lost / 2 % 2 == 1;
@@ -183,7 +185,7 @@ impl Pack for Both {
             alternating(self.path_ns),
             alternating(self.inner_ns[0]),
             alternating(self.inner_ns[1]),
-            self.lost.number() * 2 + u64::from(self.is_datagram),
+            self.lost.number() * 4 + u64::from(self.has_holes) * 2 + u64::from(self.is_datagram),
             self.server_connection,
             // Of the request it is known from elsewhere.
             alternating(request - self.at_ns),
@@ -250,7 +252,8 @@ impl Pack for Both {
         self.nagle_ns = straight(nagle);
         self.path_ns = straight(path);
         self.inner_ns = [straight(asked), straight(answered)];
-        self.lost = Lost::of(lost / 2);
+        self.lost = Lost::of(lost / 4);
+        self.has_holes = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;
         self.hidden_ns = hidden.checked_sub(1).map(|ns| ns as i64);
         self.server_connection = server_connection;

@@ -283,8 +283,10 @@ proptest! {
         spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
         inner_ns in [0..900 * MS, 0..900 * MS], (locked_ns, sure) in (0..900 * MS, 0..=100i64),
         paced in [paced(), paced()], late_ns in [0..900 * MS, 0..900 * MS], varies_ns in 0..200 * MS,
+        has_holes in any::<bool>(),
     ) {
         let call = One {
+            has_holes,
             inner_ns,
             late_ns,
             locked_ns,

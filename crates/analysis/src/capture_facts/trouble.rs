@@ -139,6 +139,10 @@ impl Holes {
         self.0.forget(|(at, _)| *at >= time);
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.remembered == 0
+    }
+
     fn within(
         &self,
         connection: ConnectionId,

@@ -273,6 +273,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if b.work != 0 && facts.holes.may_hide_another(b.connection, &times) {
         one.lost = Lost::Hidden;
     }
+    one.has_holes = facts.may_lack_bytes(b.work) && facts.holes.lie_within(b.connection, from, to);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }

@@ -273,3 +273,34 @@ fn who_went_on_had_his_answer() {
     };
     assert_eq!(most(&was_last), Some((least, Some(9 * MS))));
 }
+
+#[test]
+fn when_messages_passed_of_which_the_capture_lacks_bytes_nobody_knows() {
+    let mut held = Held::default();
+    held.add(Direction::ToClient, EpisodeKind::SenderPause, 200 * MS);
+    let one = One {
+        wait_ns: MS,
+        response_passing_ns: 500 * MS,
+        held: HeldUp {
+            passing: held,
+            ..HeldUp::default()
+        },
+        has_holes: true,
+        ..One::default()
+    };
+    let both = Both {
+        response_ns: 501 * MS,
+        service_ns: MS,
+        transfer_ns: 300 * MS,
+        held,
+        has_holes: true,
+        ..Both::default()
+    };
+    let near = one_facts(Half::Here, Half::Away(Bounds::exactly(0)));
+    for ledger in [of_one(&one, &near), of_both(&both, &both_facts())] {
+        let of = |cause| charged(&ledger, cause);
+        assert_eq!(of(Cause::NotWriting), Some(Bounds::exactly(200 * MS)));
+        assert_eq!(of(Cause::Transfer), Some(Bounds::between(0, 300 * MS)));
+        assert_eq!(of(Cause::Unknown), Some(Bounds::between(0, 300 * MS)));
+    }
+}

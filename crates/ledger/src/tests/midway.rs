@@ -17,7 +17,7 @@ proptest! {
     #[test]
     fn what_is_known_on_the_way_holds_what_both_ends_do(
         truth in truth(), behind in 0..=100i64, least in 0..=100i64, more in 0..50 * MS, stretches in held(), lost in lost(),
-        usual_path_ns in 0..500 * MS,
+        usual_path_ns in 0..500 * MS, has_holes in any::<bool>(),
     ) {
         let call = midway(truth, behind);
         let way_ns = call.service_ns - truth.service;
@@ -32,6 +32,7 @@ proptest! {
         };
         let facts = BothFacts { usual_path_ns, ..both_facts() };
         let whole = of_both(&with_held(truth.both()), &facts);
+        let call = Both { has_holes, ..call };
         let part = of_both(&with_held(call), &BothFacts { to_server: way, ..facts });
         divides(&part)?;
         for place in [Place::Client, Place::Network, Place::Server] {

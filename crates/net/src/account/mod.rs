@@ -329,13 +329,15 @@ pub(crate) struct Measured {
 /// No window is scaled by more bits (RFC 7323 section 2.3).
 pub(crate) const LARGEST_SCALE: u8 = 14;
 
+/// Whether a window of so many bytes has no room for a segment more where so much is in flight.
+pub(crate) fn is_full(window: u64, flight: u64, full_sized: u64) -> bool {
+    flight <= window && window - flight < full_sized
+}
+
 /// Whether a window of which the scale is not known has no room for a segment more, for any scale, where so much is in
 /// flight: a reader that is slow acknowledges as late, and as steadily, as a line that is full.
 pub(crate) fn may_be_full(unscaled: u16, flight: u64, full_sized: u64) -> bool {
-    let filled = |scale| {
-        let window = u64::from(unscaled) << scale;
-        flight <= window && window - flight < full_sized
-    };
+    let filled = |scale| is_full(u64::from(unscaled) << scale, flight, full_sized);
     unscaled > 0 && (0..=LARGEST_SCALE).any(filled)
 }
 

@@ -83,6 +83,8 @@ struct Guess {
     fills: u8,
     /// What was offered last, as it stood in the packet, while not all was acknowledged: who sends more then waited for room.
     raw: u16,
+    /// The window that reaches farthest, and behind which byte: what is offered later may end before that.
+    farthest: (u64, u16),
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -107,11 +109,20 @@ pub(super) struct Window {
 }
 
 impl Guess {
-    /// So many bytes are in flight; what that says of the scale, once it has for long.
-    fn sent(&mut self, flight: u64, full_sized: u64) -> Option<u8> {
+    /// So much is offered behind this byte.
+    fn told(&mut self, ack: u64, raw: u16) {
+        let ends = |(ack, raw): (u64, u16)| ack + (u64::from(raw) << self.scale);
+        if ends((ack, raw)) > ends(self.farthest) {
+            self.farthest = (ack, raw);
+        }
+    }
+
+    /// So many bytes are in flight, up to `end`; what that says of the scale, once it has for long.
+    fn sent(&mut self, flight: u64, end: u64, full_sized: u64) -> Option<u8> {
         let raw = u64::from(self.raw);
+        let (before, farthest) = (self.farthest.0, u64::from(self.farthest.1));
         // What was offered before may end a little further on, as windows are told in whole multiples.
-        while flight > (raw + 1) << self.scale {
+        while flight > (raw + 1) << self.scale && end > before + ((farthest + 1) << self.scale) {
             if self.scale == LARGEST_SCALE {
                 *self = Guess::default();
                 return None;
@@ -245,6 +256,7 @@ impl Window {
         self.acknowledged = ack;
         if self.edge.is_none() {
             self.guess.raw = if sent > ack { told.raw } else { 0 };
+            self.guess.told(ack, told.raw);
         }
         let was_zero = self.zero.take();
         let room = self.edge.map(|edge| edge.saturating_sub(sent));
@@ -340,7 +352,7 @@ impl Window {
     #[inline(never)]
     fn tells_scale(&mut self, end: u64, full_sized: u64) {
         let flight = end.saturating_sub(self.acknowledged);
-        self.scale = self.guess.sent(flight, full_sized);
+        self.scale = self.guess.sent(flight, end, full_sized);
         if self.scale.is_some() {
             self.guess.raw = 0;
         }
@@ -408,11 +420,38 @@ mod tests {
     fn found(windows: &[(u16, u64)]) -> Option<u8> {
         let mut guess = Guess::default();
         let all = windows.iter().cycle().take(20 * windows.len());
+        let mut ack = 0;
         let mut each = all.filter_map(|&(raw, flight)| {
+            // All before is acknowledged.
+            ack += 1 << 40;
             guess.raw = raw;
-            guess.sent(flight, 1_448)
+            guess.told(ack, raw);
+            guess.sent(flight, ack + flight, 1_448)
         });
         each.next()
+    }
+
+    #[test]
+    fn a_window_that_moves_back_says_nothing_of_the_scale() {
+        let mut guess = Guess {
+            raw: 10_136,
+            ..Guess::default()
+        };
+        let mut ack = 0;
+        for _ in 0..10 {
+            // All of it is sent, and half of that acknowledged, behind which less is offered than there was.
+            guess.raw = 10_136;
+            guess.told(ack, guess.raw);
+            assert_eq!(guess.sent(10_136, ack + 10_136, 1_448), None);
+            guess.raw = 1_448;
+            guess.told(ack + 4_344, guess.raw);
+            assert_eq!(guess.sent(5_792, ack + 10_136, 1_448), None);
+            assert_eq!(guess.scale, 0);
+            ack += 10_136;
+        }
+        // Who sends further than was ever offered shows it.
+        guess.sent(5_793 + 1, ack + 10_138, 1_448);
+        assert_eq!(guess.scale, 1);
     }
 
     #[test]

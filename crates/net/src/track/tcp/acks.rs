@@ -1,7 +1,7 @@
 //! What a packet acknowledges, into what the other direction knows: bytes that arrived, round trips, what was
 //! received twice, and what the receiver has that the capture lacks.
 
-use crate::account::{may_be_full, may_hold};
+use crate::account::{is_full, may_be_full, may_hold};
 use crate::track::MILLISECOND;
 use crate::track::output::Output;
 use crate::track::recovery::Stretch;
@@ -140,11 +140,15 @@ pub(super) fn acknowledge<H: Handler>(
         let arrived = once || (recovering && stream.recovery.was_needless());
         let everything = arrived && position >= stream.sent;
         (stream.held).acknowledged(position, alone, everything, s.mark);
-        if stream.held.came_late(now) && stream.window.scale.is_none() {
-            // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
-            let full_sized = stream.full_sized();
+        if stream.held.came_late(now) {
+            // A slow reader's window holds up as long as a timer does.
+            let (offered, full_sized) = (peer.last_window, stream.full_sized());
             let flight = stream.latest_round_trip.map_or(0, |(_, flight)| flight);
-            if may_hold(peer.last_window, flight, full_sized) {
+            let holds = match stream.window.scale {
+                Some(scale) => is_full(u64::from(offered) << scale, flight, full_sized),
+                None => may_hold(offered, flight, full_sized),
+            };
+            if holds {
                 stream.held.was_perhaps_the_window();
             }
         }
