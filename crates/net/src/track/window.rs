@@ -79,8 +79,12 @@ struct Away {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Guess {
     scale: u8,
-    /// How often the sender filled such a window to the byte.
+    /// How often the sender filled such a window to the byte, and how often it left room for a segment.
     fills: u8,
+    misses: u8,
+    /// Whether it has sent into the last one, and left no room.
+    has_sent: bool,
+    has_filled: bool,
     /// What was offered last, as it stood in the packet, while not all was acknowledged: who sends more then waited for room.
     raw: u16,
     /// The window that reaches farthest, and behind which byte: what is offered later may end before that.
@@ -115,6 +119,8 @@ impl Guess {
         if ends((ack, raw)) > ends(self.farthest) {
             self.farthest = (ack, raw);
         }
+        self.misses = (self.misses).saturating_add(u8::from(self.has_sent && !self.has_filled));
+        (self.has_sent, self.has_filled) = (false, false);
     }
 
     /// So many bytes are in flight, up to `end`; what that says of the scale, once it has for long.
@@ -127,16 +133,19 @@ impl Guess {
                 *self = Guess::default();
                 return None;
             }
-            (self.scale, self.fills) = (self.scale + 1, 0);
+            (self.scale, self.fills, self.misses) = (self.scale + 1, 0, 0);
         }
         let is_odd = self.raw >> self.raw.trailing_zeros() >= ODD;
         // One that fills the field may be as large as it is for want of scaling: whose that is the handshake would tell.
         let may_be_unscaled = self.scale == 0 && self.raw >= FILLS_THE_FIELD;
         let fills = flight == raw << self.scale && flight >= 2 * full_sized;
+        self.has_sent = true;
+        self.has_filled |= flight + full_sized > raw << self.scale;
         if fills && is_odd && !may_be_unscaled {
             self.fills = self.fills.saturating_add(1);
         }
-        (self.fills >= FILLS).then_some(self.scale)
+        // Who waits for windows fills most of them.
+        (self.fills >= FILLS.max(self.misses.saturating_mul(2))).then_some(self.scale)
     }
 }
 
@@ -464,6 +473,16 @@ mod tests {
         );
         // What was offered before ended a little further on.
         assert_eq!(found(&[(501, 501 << 7), (366, (366 << 7) + 100)]), Some(7));
+    }
+
+    #[test]
+    fn windows_of_which_most_are_not_filled_tell_nothing() {
+        let of = |fills: usize| {
+            let mut windows = vec![(501, 501 << 7); fills];
+            windows.push((400, 9_000));
+            found(&windows)
+        };
+        assert_eq!([of(1), of(2)], [None, Some(7)]);
     }
 
     #[test]
