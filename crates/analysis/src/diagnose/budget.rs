@@ -39,29 +39,27 @@ impl Diagnoser {
             },
             (Basis::Matched, Some(clock), _) => {
                 let [out, server, back] = self.matched.budget(clock);
-                let parts = Budget {
-                    calls: self.matched.divided(),
-                    network_out_ns: Some(out),
-                    server_ns: Some(server),
-                    network_back_ns: Some(back),
-                    ..Budget::default()
-                };
-                // What lies within them is of all that was divided: calls that one capture alone has among them.
-                match account.calls == parts.calls {
-                    false => Budget {
-                        client_host_ns: shared.client_host_ns,
-                        ..parts
-                    },
+                let divided = self.matched.divided();
+                // What lies within the parts is of all that was divided: calls that one capture alone has among them.
+                let within = match account.calls == divided {
                     true => Budget {
-                        server_queue_ns: shared.server_queue_ns,
-                        server_lock_ns: shared.server_lock_ns,
-                        client_host_ns: shared.client_host_ns,
                         server_held_ns: account
                             .answering_ns()
                             .map(|ns| (server - ns / calls).max(0)),
                         under_way,
-                        ..parts
+                        ..shared
                     },
+                    false => Budget {
+                        client_host_ns: shared.client_host_ns,
+                        ..Budget::default()
+                    },
+                };
+                Budget {
+                    calls: divided,
+                    network_out_ns: Some(out),
+                    server_ns: Some(server),
+                    network_back_ns: Some(back),
+                    ..within
                 }
             }
             (basis, ..) => {

@@ -34,6 +34,9 @@ use std::sync::Arc;
 use trace::Application;
 use trace::host::Host;
 
+/// Calls that were seen in part are judged where they took this share of a capture.
+const MUCH: i64 = 8;
+
 /// Connections that went through something since are not forgotten.
 const LATELY_NS: i64 = 60_000_000_000;
 
@@ -501,14 +504,14 @@ impl Diagnoser {
         self.captures.iter().map(timed).sum::<u64>() + begun
     }
 
-    /// The same, and those of which a part is missing, where they took an eighth of a capture at least and more than calls may.
+    /// The same, and those of which a part is missing, where they took [much](MUCH) of a capture and more than calls may.
     #[must_use]
     pub fn bounded(&self, results: &[CaptureResult]) -> u64 {
         let tail_ns = self.options.thresholds.tail_ns;
         let partly = self.captures.iter().zip(results).filter_map(|(c, r)| {
             let (calls, least_ns) = c.partly;
             let length_ns = r.last? - r.first?;
-            (least_ns > (length_ns / 8).max(tail_ns)).then_some(calls)
+            (least_ns > (length_ns / MUCH).max(tail_ns)).then_some(calls)
         });
         self.timed() + partly.sum::<u64>()
     }

@@ -42,6 +42,15 @@ proptest! {
     }
 }
 
+/// The ledger of a call where so much is known of what lies behind the capture on the way.
+fn with_behind(call: &Both, way: Bounds) -> Ledger {
+    let facts = BothFacts {
+        to_server: Half::Away(way),
+        ..both_facts()
+    };
+    of_both(call, &facts)
+}
+
 #[test]
 fn a_client_that_does_not_read_is_none_of_the_networks_doing() {
     let mut held = Held::default();
@@ -53,11 +62,7 @@ fn a_client_that_does_not_read_is_none_of_the_networks_doing() {
         held,
         ..Both::default()
     };
-    let facts = BothFacts {
-        to_server: Half::Away(Bounds::between(2 * MS, 4 * MS)),
-        ..both_facts()
-    };
-    let ledger = of_both(&call, &facts);
+    let ledger = with_behind(&call, Bounds::between(2 * MS, 4 * MS));
     assert_eq!(
         charged(&ledger, Cause::NotReading),
         Some(Bounds::exactly(80 * MS))
@@ -83,11 +88,7 @@ fn a_pause_of_the_server_may_be_what_varies_behind_the_capture() {
         ..Both::default()
     };
     let of = |way| {
-        let facts = BothFacts {
-            to_server: Half::Away(way),
-            ..both_facts()
-        };
-        let ledger = of_both(&call, &facts);
+        let ledger = with_behind(&call, way);
         [Cause::NotWriting, Cause::Path].map(|cause| charged(&ledger, cause))
     };
     let between = |lo, hi| Some(Bounds::between(lo * MS, hi * MS));
@@ -111,11 +112,7 @@ fn what_is_hidden_takes_longer_for_nobody_knows_whom() {
         hidden_ns: Some(40 * MS),
         ..Both::default()
     };
-    let facts = BothFacts {
-        to_server: Half::Away(Bounds::between(0, 2 * MS)),
-        ..both_facts()
-    };
-    let ledger = of_both(&call, &facts);
+    let ledger = with_behind(&call, Bounds::between(0, 2 * MS));
     assert_eq!(ledger.response, Bounds::between(30 * MS, 70 * MS));
     assert_eq!(
         charged(&ledger, Cause::Hidden),
