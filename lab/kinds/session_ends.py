@@ -1,11 +1,11 @@
-"""How sessions with databases end before their clients are done: by an idle limit, by a kill."""
+"""How sessions with databases end before their clients are done: by an idle limit, by a kill, by a firewall that forgets them."""
 
 import threading
 import time
 
 from kinds import mysql, pgsql
 from kit import expect
-from kit.apps import mariadb
+from kit.apps import mariadb, postgresql
 from kit.kinds import kind
 
 # What the middle of a capture, or what is left without it, may hold nothing of.
@@ -80,3 +80,45 @@ def killed(case, after_s, sessions=3, rtt_ms=0.6):
     if not any(r["error"] for r in rows):
         raise RuntimeError("the kill came too late")
     return ended("server", "connection-closed", r"(?i)ends connections before it answers")
+
+
+@kind(
+    "pgsql-forgotten",
+    "a firewall forgets connections that are quiet for longer than it allows, and drops what comes on them without a word",
+    field_case="K53",
+    mild=dict(pooled=1),
+    harsh=dict(pooled=4),
+    healthy=dict(pooled=3, limit_s=20),
+    draw=lambda d: dict(pooled=d.randint(1, 6), idle_s=d.uniform(2.8, 3.6), rtt_ms=d.log_uniform(0.1, 10)),
+)
+def forgotten(case, pooled, limit_s=2, idle_s=3.2, rtt_ms=0.6):
+    # Who pools gives up after 3 s and connects again, as drivers with a limit do.
+    pool = dict(work="script", steps=["select {r}", f"think {idle_s * 1000:.0f}", "fails select 1", "connect", "select {r}"], n=1)
+    busy = dict(work="script", steps=["select {r}", "think 20"], secs=idle_s + 4.5)
+    with case.bench(routed=True) as b:
+        database = postgresql.PostgreSQL(b)
+        b.wire(f"both delay_us={rtt_ms * 500:.0f}")
+        b.forget(limit_s)
+        with b.capture():
+            rows = postgresql.load(b, [busy] + [pool] * pooled, options="sslmode=disable tcp_user_timeout=3000")
+        database.log()
+    if limit_s > idle_s:
+        return expect.healthy()
+    connects = [r["t_issue_ns"] for r in rows if r["op"] == "connect"]
+    if max(connects) - min(connects) < (idle_s + 2) * 1e9:
+        raise RuntimeError("nothing was forgotten")
+    one = dict(cause=["silent-peer"], first=[r"(?i)nothing comes back .* on connections that were quiet for \d"])
+    either = ["network", "undetermined"]
+    return expect.Expectation(
+        side=["network"],
+        cause=["silent-peer"],
+        find=["silent-peer"],
+        forbid=["network-loss", "network-outage", "stale-connection", "capture-incomplete"],
+        alone=either,
+        without={k: ["none", *either] for k in ELSEWHERE},
+        runs=[
+            expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], side=["network"], **one),
+            expect.run("at the client", "diagnose", ["--client", "client.pcap"], side=either, **one),
+            expect.run("at the server", "diagnose", ["--server", "server.pcap"], side=["none"]),
+        ],
+    )

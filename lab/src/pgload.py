@@ -54,7 +54,8 @@ class Session:
 
     def script(self, steps, n=10**9, secs=10**9):
         """SQL, each statement a round trip ({i} is the number of the turn, {r} random); "think MS" sleeps, "burn MS" computes,
-        "pace RATE" sleeps so long that turns come with that rate, in a Poisson process; "fails SQL" is refused."""
+        "pace RATE" sleeps so long that turns come with that rate, in a Poisson process; "fails SQL" is refused,
+        "connect" begins a new session."""
         due = begun = time.monotonic()
         for i in range(n):
             if time.monotonic() - begun > secs:
@@ -68,6 +69,8 @@ class Session:
                 elif word == "pace":
                     due += self.dice.expovariate(float(number))
                     time.sleep(max(0, due - time.monotonic()))
+                elif word == "connect":
+                    self.connect()
                 elif word == "fails":
                     with contextlib.suppress(psycopg2.Error):
                         self.execute(word, number)

@@ -19,9 +19,10 @@
 //! # What to check next
 //! Whether the other host is up and still has that address; whether a firewall, a
 //! NAT or a load balancer on the way forgot the connection, which they do after
-//! some time of silence (`--connection` of `conns` shows for how long it had been
-//! silent; keep-alives below that time keep it, as `tcp_keepalive_time` or
-//! `SQLNET.EXPIRE_TIME` send them); links and routes at that moment.
+//! some time of silence. For how long all these connections were quiet at least,
+//! where it was a second or more, is said: keep-alives below that time keep them, as
+//! `tcp_keepalive_time` or `SQLNET.EXPIRE_TIME` send them. Links and routes at that
+//! moment.
 //!
 //! # When it is wrong
 //! A capture that ends during an outage which the connection survived.
@@ -78,9 +79,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let cost: i64 = asked
         .map(|(.., s)| s.lasted_ns())
         .fold(0, i64::saturating_add);
-    let heard = &connection.direction(d.reverse()).counts;
+    let heard = heard_before_ns(connection, d, worst);
+    let quiet = silent.iter().map(|(c, d, s)| heard_before_ns(c, *d, *s).unwrap_or(0)).min();
+    let quiet = quiet.filter(|ns| *ns >= LONG_NS);
     Some(Finding {
-        title: text!("Nothing comes back from {peer} any more", peer = peer),
+        title: match quiet {
+            Some(ns) => text!(
+                "Nothing comes back from {peer} any more on connections that were quiet for {time}",
+                peer = peer,
+                time = Value::Duration(ns),
+            ),
+            None => text!("Nothing comes back from {peer} any more", peer = peer),
+        },
         side,
         cost_ns: (cost > 0).then_some(cost),
         elapsed_cost_ns: (cost > 0).then_some(worst.lasted_ns()),
@@ -91,6 +101,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ("connections", silent.len() as i64),
             ("times", worst.times as i64),
             ("silent_ns", worst.lasted_ns()),
+            ("quiet_ns", quiet.unwrap_or(0)),
         ]),
         evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
@@ -99,22 +110,32 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             times = worst.times,
             time = Value::Duration(worst.lasted_ns()),
             peer = peer,
-            heard = match worst.first.time - heard.last.time - later_ns(connection, d.reverse()) {
-                _ if heard.packets == 0 => "at all".into(),
+            heard = match heard {
+                None => "at all".into(),
                 // Its own capture has what it went on to say.
-                ns if ns < 0 => "any more here, though it went on sending".into(),
-                ns => text!("any more: for the last time {time} before that", time = Value::Duration(ns)),
+                Some(ns) if ns < 0 => "any more here, though it went on sending".into(),
+                Some(ns) => text!("any more: for the last time {time} before that", time = Value::Duration(ns)),
             },
             others = match goes_on {
                 true => " Others are answered meanwhile: it is this connection that nothing comes through on.",
                 false => "",
             },
         ),
-        remedy: vec![
-            "see whether that host is up, and whether a firewall or NAT on the way forgot the connection".into(),
-        ],
+        remedy: vec![match quiet {
+            Some(ns) => text!(
+                "let keep-alives come more often than every {time} (tcp_keepalive_time, SQLNET.EXPIRE_TIME), or let firewalls, NAT and load balancers on the way keep quiet connections for longer; else see whether that host is up",
+                time = Value::Duration(ns),
+            ),
+            None => "see whether that host is up, and whether a firewall or NAT on the way forgot the connection".into(),
+        }],
         ..Rule::SilentPeer.finding()
     })
+}
+
+/// How long before a segment was first sent its receiver was heard for the last time; `None`: never.
+fn heard_before_ns(c: &ConnectionResult, d: Direction, stuck: Stuck) -> Option<i64> {
+    let heard = &c.direction(d.reverse()).counts;
+    (heard.packets > 0).then(|| stuck.first.time - heard.last.time - later_ns(c, d.reverse()))
 }
 
 /// How much later the clock of this direction's receiver is than that of its sender, as the connection's first packet
@@ -173,6 +194,23 @@ mod tests {
         assert!(f.fatal && f.cost_ns.is_none());
         assert_eq!(f.facts[2].value, 1_000 * MS);
         assert!(f.why.to_string().starts_with("A segment of 440 bytes"));
+    }
+
+    #[test]
+    fn connections_that_were_quiet_before_it_say_for_how_long() {
+        let quiet = |ms: u32| {
+            silent(|c, s| {
+                c.directions[0].counts.packets = 3;
+                c.directions[0].counts.last = mark(100);
+                (s.first, s.last) = (mark(100 + ms), mark(2_100 + ms));
+            })
+            .unwrap()
+        };
+        let f = quiet(1_000);
+        let title = f.title.to_string();
+        assert!(title.ends_with("on connections that were quiet for 1.00 s"), "{title}");
+        assert_eq!(f.facts[3].value, 1_000 * MS);
+        assert!(quiet(999).title.to_string().ends_with("any more"));
     }
 
     /// The same of two captures, of what the client sends.
