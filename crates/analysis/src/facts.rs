@@ -251,6 +251,14 @@ impl<'a> Facts<'a> {
         part_ns > 0 && self.calls_are_slow() && slow && large
     }
 
+    /// Whether calls are slow for what some of them waited for lost packets alone: what else each takes is fast enough.
+    pub(crate) fn are_fast_but_for_losses(&self) -> bool {
+        let a = &self.account;
+        let lost_ns = a.loss_ns.saturating_add(a.outage_ns);
+        let mean = (a.total_ns - lost_ns) / a.calls.max(1) as i64;
+        lost_ns >= (a.total_ns / ACCUSED_SHARE).max(1) && mean < self.thresholds.fast_enough_ns
+    }
+
     /// Whether a part of what messages waited for under way may be accused: calls are slow, and it is a
     /// quarter of their time.
     pub(crate) fn holds_up(&self, part_ns: i64) -> bool {

@@ -14,7 +14,8 @@
 //! measured on acknowledgements, an estimate. From the server alone handshakes show
 //! what the path to the client takes at least, if it did not become shorter. From
 //! any place, what came later than else by its sender's own time stamps (RFC 7323)
-//! was on its way for as long as that.
+//! was on its way for as long as that. Where calls would be fast but for losses,
+//! a path that is always there is not told.
 //!
 //! # What to check next
 //! The round trip of an idle moment (ping, TCP connect time) against this figure:
@@ -43,7 +44,7 @@ pub(super) const ENTRY: Entry = Entry {
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
     let a = &facts.account;
-    if !facts.is_guilty(a.path_ns, facts.network_part()) {
+    if !facts.is_guilty(a.path_ns, facts.network_part()) || facts.are_fast_but_for_losses() {
         return None;
     }
     let mean = a.path_ns / a.calls.max(1) as i64;
@@ -105,7 +106,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, TOTAL_NS, found};
+    use super::super::testing::{Fixture, MS, TOTAL_NS, found};
     use super::*;
     use crate::path::PathEstimate;
     use crate::results::Vantage;
@@ -140,6 +141,20 @@ mod tests {
         });
         let found = f.finds(Rule::NetworkDelay).unwrap();
         assert!(found.confidence < 0.9 && found.why.to_string().ends_with("an estimate."));
+    }
+
+    #[test]
+    fn a_path_that_is_fast_enough_is_not_told_where_a_few_calls_wait_for_what_was_lost() {
+        let of = |path_ms: i64| {
+            found(Rule::NetworkDelay, |f| {
+                let calls = f.account.calls as i64;
+                f.account.path_ns = calls * path_ms * MS;
+                f.account.loss_ns = f.account.total_ns - f.account.path_ns;
+            })
+        };
+        assert!(of(1).is_none());
+        let slow = of(40).expect("slow by itself");
+        assert!(slow.why.to_string().contains("beyond what losses explain"));
     }
 
     #[test]

@@ -97,9 +97,10 @@ impl<'a> Habit<'a> {
         }
         // Who has many rows changed by one request, or sends as much as a round trip carries, asks for much at a time.
         let little = s.rows.max(s.affected) <= s.executions + s.executions / 2;
-        // Who pauses for longer than each takes asks by the clock or works on what he has: fewer would spare little of his time.
+        // Who pauses for longer than one usually takes asks by the clock or works on what he has: fewer would spare little of
+        // his time, and that a few wait for something makes no loop of the others.
         let pause_ns = s.think_ns / i64::try_from(s.thinks.max(1)).unwrap_or(i64::MAX);
-        let at_once = pause_ns <= s.times.mean_ns;
+        let at_once = pause_ns <= s.times.p50_ns;
         let loops = s.thinks >= MANY && s.thinks * 10 >= s.executions * 8 && at_once;
         let again = s.statement.is_some() && s.executions >= MANY && little && loops;
         let bytes = s.request_bytes.saturating_add(s.response_bytes);
