@@ -3,7 +3,7 @@
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
 use crate::deferred::Deferred;
-use crate::half::number_of;
+use crate::half::{is_sql, number_of};
 use crate::hosts::Hosts;
 use crate::locks::Locks;
 use crate::losses::Losses;
@@ -548,7 +548,7 @@ impl CaptureFacts {
 
     /// Whether what a capture lacks of a connection may be of a call with times: not of one of RPC, which has none then.
     pub(crate) fn may_lack_bytes(&self, work: u64) -> bool {
-        !self.holes.is_empty() && (work != 0 || self.concurrency.is_empty())
+        !self.holes.is_empty() && (is_sql(work) || self.concurrency.is_empty())
     }
 
     /// How much of a wait for this server lies in silences that were stalls.

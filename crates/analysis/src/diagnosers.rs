@@ -133,7 +133,9 @@ impl Diagnosers {
     pub fn call(&mut self, which: usize, call: &Call) {
         let row = self.rows[which];
         self.rows[which] += 1;
-        if let Some(files) = self.files.get_mut(which) {
+        if let Some(files) = self.files.get_mut(which)
+            && !call.protocol.is_callback()
+        {
             files.call(call);
         }
         if let Some(startup) = self.startups.get_mut(which)

@@ -91,14 +91,66 @@ pub struct Half {
     pub attributes: u32,
 }
 
-/// A number for what a database's call works on: its statement, or, where it has none, its operation; of
-/// other calls 0.
+/// The works of statements and of files share no number, nor do those of calls that the server said it would answer later.
+const OF_FILES: u64 = 1 << 63;
+const PENDING: u64 = 1 << 62;
+
+/// A number for what a call works on: of a database's its statement, or, where it has none, its operation; of one that
+/// may have to wait for a file [that](work_of_file); of others 0.
 #[must_use]
 pub fn work_of(call: &Call) -> u64 {
-    if !call.protocol.is_sql() {
-        return 0;
+    match call.protocol {
+        Protocol::Smb2 => {
+            work_of_file(call).map_or(0, |file| match call.detail.get(Field::Pending) {
+                Some(_) => file | PENDING,
+                None => file,
+            })
+        }
+        p if p.is_sql() => statement_of(call)
+            .map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id)),
+        _ => 0,
     }
-    statement_of(call).map_or_else(|| work_of_op(call.op.as_str()), |s| s.id)
+}
+
+/// The same of a statement.
+#[must_use]
+pub fn work_of_statement(id: u64) -> u64 {
+    id & !OF_FILES
+}
+
+/// The same of an SMB client's call that may have to wait for a file that others have: of one that opens it the file, of one
+/// that locks a part of it that part.
+#[must_use]
+pub fn work_of_file(call: &Call) -> Option<u64> {
+    let file = call.detail.get(Field::File)?;
+    let part = match call.op.as_str() {
+        "CREATE" | "OPLOCK_BREAK" => None,
+        "LOCK" | "UNLOCK" => Some((
+            call.detail.get(Field::Offset)?,
+            call.detail.get(Field::Count)?,
+        )),
+        _ => return None,
+    };
+    let hash = foldhash::fast::FixedState::default().hash_one((file, part));
+    Some(hash & !PENDING | OF_FILES)
+}
+
+/// Whether a [work](work_of) is that of a database, whose sessions have one call under way.
+#[must_use]
+pub fn is_sql(work: u64) -> bool {
+    work != 0 && !is_of_file(work)
+}
+
+/// Whether it is that of a file.
+#[must_use]
+pub fn is_of_file(work: u64) -> bool {
+    work & OF_FILES != 0
+}
+
+/// The file of such a work, and whether the server said that it would answer later.
+#[must_use]
+pub fn file_of_work(work: u64) -> Option<(u64, bool)> {
+    is_of_file(work).then_some((work & !PENDING, work & PENDING != 0))
 }
 
 /// A server as a number, the same for the same end.
@@ -117,7 +169,7 @@ pub fn statement_of(call: &Call) -> Option<&Arc<Statement>> {
 /// The same of an operation without a statement.
 #[must_use]
 pub fn work_of_op(op: &str) -> u64 {
-    foldhash::fast::FixedState::default().hash_one(op)
+    work_of_statement(foldhash::fast::FixedState::default().hash_one(op))
 }
 
 impl Half {

@@ -1,4 +1,4 @@
-//! Calls of databases into who may have waited for a lock that another session held while it asked nothing.
+//! Calls of databases and of file servers into who may have waited for what another session held while it asked nothing.
 //!
 //! A transaction that has changed a table keeps what it changed until it ends. While its client thinks, the
 //! server works on nothing for it, and who wants to change the same waits. On the wire that wait looks like the
@@ -12,12 +12,16 @@
 //! transactions are known: there, whoever asks on after a pause may let go what all others wait for. By chance that
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
 //! ([`Coincidences`]).
+//!
+//! Of SMB all is said: who locks a part of a file has it until it lets go ([MS-SMB2] 3.3.5.14), and who opens a file that
+//! another client holds for itself waits until that has given it back, as the server asked it to (3.3.4.6). So an answer
+//! that comes then had waited for that.
 
-use crate::half::{statement_of, work_of};
+use crate::half::{file_of_work, is_of_file, statement_of, work_of, work_of_file};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
-use model::{Call, ConnectionId, Endpoint, Mark, Time, limits};
+use model::{Call, ConnectionId, Endpoint, Mark, Outcome, Protocol, Time, limits};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
@@ -47,15 +51,26 @@ const DEVIATIONS: f64 = 5.0;
 #[derive(Default)]
 struct Server {
     sessions: HashMap<ConnectionId, Session, foldhash::fast::FixedState>,
+    /// Parts of files that a connection has locked, by their works.
+    files: HashMap<(ConnectionId, u64), Locked, foldhash::fast::FixedState>,
     /// In the order in which they ended.
     ended: VecDeque<Ended>,
     /// The soonest that any session asked again: so long a crossing may take.
     least_pause_ns: Option<i64>,
 }
 
+/// A part of a file that a connection has locked since then, and how long the server had worked for that until then.
+#[derive(Clone, Copy)]
+struct Locked {
+    since: Time,
+    worked_ns: i64,
+}
+
 struct Session {
     /// When its last answer had passed.
     answered: Time,
+    /// How long the server has worked for it, of protocols that lock files.
+    worked_ns: i64,
     open: Option<Transaction>,
 }
 
@@ -88,22 +103,24 @@ pub struct LockWait {
     pub chain_ns: i64,
     /// While the server worked on nothing for them: the ways of their statements count too.
     pub paused_ns: i64,
-    /// Where the transaction was ended that held the last of them.
-    pub let_go: Mark,
+    /// Where the transaction was ended that held the last of them, if it was seen.
+    pub let_go: Option<Mark>,
 }
 
 impl LockWait {
     /// What shows it: the end of the other transaction, and the answer that came then.
     #[must_use]
-    pub fn exhibit(&self, capture: usize, response: Mark) -> Exhibit {
-        Exhibit::of(self.ns, capture, self.let_go, response)
+    pub fn exhibit(&self, capture: usize, response: Mark) -> Option<Exhibit> {
+        Some(Exhibit::of(self.ns, capture, self.let_go?, response))
     }
 }
 
-/// All calls of a protocol that is known that may have waited for locks of other sessions' transactions.
+/// All calls of a protocol that is known that may have waited for what other sessions held.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LockWaits {
     pub calls: u64,
+    /// Of them, of file servers.
+    pub files: u64,
     /// From each request to its answer, in all.
     pub waited_ns: i64,
     /// Of it, at most, while the server worked on nothing for those who held them.
@@ -111,10 +128,16 @@ pub struct LockWaits {
 }
 
 impl LockWaits {
+    /// Whether most of them are of file servers.
+    pub(crate) fn are_files(&self) -> bool {
+        self.files * 2 > self.calls
+    }
+
     /// Takes one of a call of this [work](work_of) that waited for so long.
     pub fn add(&mut self, work: u64, waited_ns: i64, wait: &LockWait) {
         if work != 0 {
             self.calls += 1;
+            self.files += u64::from(is_of_file(work));
             self.waited_ns = self.waited_ns.saturating_add(waited_ns);
             self.paused_ns = self.paused_ns.saturating_add(wait.paused_ns);
         }
@@ -141,6 +164,7 @@ impl Coincidences {
     #[must_use]
     pub fn judged(&self, work: u64, locked_ns: i64, chain_ns: i64) -> (i64, i64) {
         match work {
+            _ if is_of_file(work) => (locked_ns, chain_ns.min(locked_ns)),
             0 if !self.unknown.tells() => (0, 0),
             0 => (locked_ns, 0),
             _ if self.known.tells() => (locked_ns, chain_ns.min(locked_ns)),
@@ -195,8 +219,13 @@ impl Locks {
         };
         let is_known = self.servers.contains_key(&call.server);
         let is_turn = call.op == op::TURN;
-        let may_lock = call.protocol.is_sql() || is_turn;
+        let is_file = matches!(call.protocol, Protocol::Smb2 | Protocol::Smb2Callback);
+        let may_lock = call.protocol.is_sql() || is_turn || is_file;
         if !may_lock || !is_known && self.servers.len() >= limits::LOCK_SERVERS {
+            return;
+        }
+        if call.protocol == Protocol::Smb2Callback {
+            self.given_back(call, asked, said);
             return;
         }
         let table = statement_of(call).and_then(|s| changed_table(&s.normal));
@@ -211,6 +240,9 @@ impl Locks {
             if server.sessions.len() < limits::LOCK_SESSIONS {
                 let session = Session::new(said.time, table);
                 server.sessions.insert(call.connection, session);
+            }
+            if is_file {
+                server.locks(call, (asked, said));
             }
             return;
         };
@@ -239,6 +271,14 @@ impl Locks {
             }
             return;
         }
+        if is_file {
+            // What it holds from this answer on was held for none of it.
+            session.worked_ns = session
+                .worked_ns
+                .saturating_add((said.time - asked.time).max(0));
+            server.locks(call, (asked, said));
+            return;
+        }
         if let Some(open) = &mut session.open {
             open.thought_ns = open.thought_ns.saturating_add(thought_ns);
             open.paused_ns = open.paused_ns.saturating_add(pause);
@@ -263,6 +303,27 @@ impl Locks {
         }
     }
 
+    /// A client has given back a file, as the server asked it to.
+    fn given_back(&mut self, call: &Call, asked: Mark, said: Mark) {
+        // It is the server that asks.
+        let (Some(server), Some(file)) = (self.servers.get_mut(&call.client), work_of_file(call))
+        else {
+            return;
+        };
+        let took = said.time - asked.time;
+        server.end(Ended {
+            connection: call.connection,
+            transaction: Transaction {
+                tables: vec![file],
+                since: asked.time,
+                thought_ns: (took - server.least_pause_ns.unwrap_or(0)).max(0),
+                paused_ns: took,
+            },
+            asked: said,
+            said: said.time,
+        });
+    }
+
     /// What of a wait for an answer may have been one for locks that other sessions held while their clients
     /// thought; of a call of this [work](work_of) that came whole at `from` and was answered at `to`, which is counted in
     /// `chance`.
@@ -279,9 +340,11 @@ impl Locks {
             return None;
         }
         let server = self.servers.get(&server)?;
-        let table = match work {
-            0 => &ANY_TABLE,
-            work => self.tables.get(&work)?,
+        let file = file_of_work(work);
+        let table = match (work, file) {
+            (_, Some((file, _))) => file,
+            (0, None) => ANY_TABLE,
+            (work, None) => *self.tables.get(&work)?,
         };
         let first = server.ended.partition_point(|e| e.said <= from);
         let during = server
@@ -289,7 +352,7 @@ impl Locks {
             .range(first..)
             .take_while(|e| e.said - to <= WOKEN_NS);
         let held = during.filter(|e| {
-            let others = e.connection != connection && e.transaction.tables.contains(table);
+            let others = e.connection != connection && e.transaction.tables.contains(&table);
             others && e.transaction.since < to && e.asked.time > from
         });
         // One after the other holds it.
@@ -321,18 +384,66 @@ impl Locks {
                 (let_go, chain_ns) = (Some(e.asked), chain);
             }
         }
+        if let Some((_, is_pending)) = file {
+            // The server said that it would answer later: as a rule when somebody else has the file, whom not every capture shows.
+            let unseen_ns = if is_pending { to - from } else { 0 };
+            if let_go.is_none() && unseen_ns == 0 {
+                return None;
+            }
+            let sure_ns = let_go.map_or(0, |_| chain_ns);
+            return Some(LockWait {
+                ns: ns.max(unseen_ns).min(to - from),
+                chain_ns: sure_ns.min(to - from),
+                paused_ns: paused_ns.max(unseen_ns).min(to - from),
+                let_go,
+            });
+        }
         let chance = chance.of_work(work);
         chance.add(to - from, others, let_go.is_some());
         Some(LockWait {
             ns: ns.min(to - from),
             chain_ns: chain_ns.min(to - from),
             paused_ns: paused_ns.min(to - from),
-            let_go: let_go?,
+            let_go: Some(let_go?),
         })
     }
 }
 
 impl Server {
+    /// A call of SMB, which may lock a part of a file or let it go.
+    fn locks(&mut self, call: &Call, (asked, said): (Mark, Mark)) {
+        let Some(part) = work_of_file(call).filter(|_| call.outcome == Outcome::Ok) else {
+            return;
+        };
+        let of = (call.connection, part);
+        let session = self.sessions.get(&call.connection);
+        let worked_ns = session.map_or(0, |s| s.worked_ns);
+        match call.op.as_str() {
+            "LOCK" if self.files.len() < limits::LOCK_SESSIONS => {
+                let since = said.time;
+                self.files.insert(of, Locked { since, worked_ns });
+            }
+            "UNLOCK" => {
+                if let Some(held) = self.files.remove(&of) {
+                    let meanwhile_ns = worked_ns - held.worked_ns;
+                    let paused_ns = (asked.time - held.since - meanwhile_ns).max(0);
+                    self.end(Ended {
+                        connection: call.connection,
+                        transaction: Transaction {
+                            tables: vec![part],
+                            since: held.since,
+                            thought_ns: (paused_ns - self.least_pause_ns.unwrap_or(0)).max(0),
+                            paused_ns,
+                        },
+                        asked,
+                        said: said.time,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn end(&mut self, ended: Ended) {
         if self.ended.len() >= limits::LOCKS_ENDED {
             self.ended.pop_front();
@@ -351,7 +462,11 @@ impl Session {
             since: answered,
             ..Transaction::default()
         });
-        Session { answered, open }
+        Session {
+            answered,
+            worked_ns: 0,
+            open,
+        }
     }
 }
 
@@ -391,7 +506,7 @@ mod tests {
     use super::*;
     use crate::capture_facts::CaptureFacts;
     use crate::sql::tests::{call, sql};
-    use model::Name;
+    use model::{Field, Name};
 
     const MS: i64 = 1_000_000;
     const HOLDER: u64 = 1;
@@ -436,7 +551,7 @@ mod tests {
             &mut Coincidences::default(),
         );
         // The commit's request.
-        wait.inspect(|wait| assert_eq!(wait.let_go.time.0 / MS, 201))
+        wait.inspect(|wait| assert_eq!(wait.let_go.unwrap().time.0 / MS, 201))
     }
 
     #[test]
@@ -513,6 +628,88 @@ mod tests {
         assert_eq!(turns(|i| i * 37 % 97), 0);
         // Nor do a few tell.
         assert_eq!(turns(|i| if i < 8 { 3 } else { 50 }), 0);
+    }
+
+    /// A call of SMB on a file, or on a byte of it, from `from` on for `took` ms; what a server asks back goes the other way.
+    fn smb(connection: u64, op: &str, from: i64, took: i64) -> Call {
+        let op = Name::of(op);
+        let base = of(connection, op, "", from, took);
+        let (protocol, client, server) = match op.as_str() {
+            "OPLOCK_BREAK" => (Protocol::Smb2Callback, base.server, base.client),
+            _ => (Protocol::Smb2, base.client, base.server),
+        };
+        let mut detail = model::Detail::default();
+        detail.set(Field::File, 7);
+        if op.as_str().ends_with("LOCK") {
+            detail.set(Field::Offset, 0);
+            detail.set(Field::Count, 1);
+        }
+        Call {
+            protocol,
+            client,
+            server,
+            detail,
+            sql: None,
+            ..base
+        }
+    }
+
+    /// What of a wait from 20 ms on until then was one for a file, behind what others did before.
+    fn file_waits(before: &[Call], op: &str, until: i64) -> Option<(i64, i64)> {
+        let mut locks = Locks::default();
+        before.iter().for_each(|call| locks.call(call));
+        let waits = smb(WAITER, op, 20, until - 20);
+        locks.call(&waits);
+        let at = |ms: i64| Time(ms * MS);
+        let (mut chance, work) = (Coincidences::default(), work_of(&waits));
+        let span = (at(20), at(until));
+        let wait = locks.waited(waits.server, waits.connection, work, span, &mut chance)?;
+        let (most, sure) = chance.judged(work, wait.ns, wait.chain_ns);
+        Some((most / MS, sure / MS))
+    }
+
+    #[test]
+    fn who_locks_what_another_has_locked_waits_for_that() {
+        let held = [
+            smb(HOLDER, "CREATE", 0, 1),
+            smb(HOLDER, "LOCK", 5, 1),
+            smb(HOLDER, "UNLOCK", 100, 1),
+        ];
+        // From the 21st millisecond on, until the holder asks to let go.
+        assert_eq!(file_waits(&held, "LOCK", 104), Some((81, 81)));
+        // Long after that it waited for something else.
+        assert_eq!(file_waits(&held, "LOCK", 120), None);
+        // What the server works for the holder meanwhile is no thought.
+        let busy = [&held[..2], &[smb(HOLDER, "READ", 10, 80)], &held[2..]].concat();
+        assert!(file_waits(&busy, "LOCK", 102).is_some_and(|(_, sure)| sure < 15));
+        assert_eq!(file_waits(&held, "READ", 102), None);
+    }
+
+    #[test]
+    fn who_opens_what_the_server_asks_another_to_give_back_waits_for_that() {
+        let asked = [
+            smb(HOLDER, "CREATE", 0, 1),
+            smb(HOLDER, "OPLOCK_BREAK", 21, 70),
+        ];
+        assert_eq!(file_waits(&asked, "CREATE", 95), Some((72, 72)));
+        assert_eq!(file_waits(&asked, "CREATE", 100), None);
+        assert_eq!(file_waits(&asked[..1], "CREATE", 92), None);
+    }
+
+    #[test]
+    fn what_the_server_said_it_would_answer_later_may_have_waited_for_somebody() {
+        let mut waits = smb(WAITER, "CREATE", 20, 70);
+        waits.detail.set(Field::Pending, 1);
+        let mut locks = Locks::default();
+        locks.call(&waits);
+        let work = work_of(&waits);
+        let span = (Time(20 * MS), Time(90 * MS));
+        let mut chance = Coincidences::default();
+        let wait = locks
+            .waited(waits.server, waits.connection, work, span, &mut chance)
+            .unwrap();
+        assert_eq!(chance.judged(work, wait.ns, wait.chain_ns), (70 * MS, 0));
+        assert!(wait.let_go.is_none());
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod hidden;
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
 use crate::compare::gather::Parts;
-use crate::half::{Half, number_of};
+use crate::half::{Half, is_sql, number_of};
 use crate::ledgers::AtServer;
 use crate::locks::{Coincidences, LockWaits};
 use crate::narrowest::{Narrowest, Passing};
@@ -390,7 +390,7 @@ impl MatchedFacts {
             false => inner(&mut transfer, &mut path, [c, s].map(|b| b.inner_ns)),
         };
         // Databases' calls are told apart by their order alone.
-        if call.work != 0 && (lacks(client, c) || lacks(server, s)) {
+        if is_sql(call.work) && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
         }
         if let Some(hidden) = call.hidden.filter(|h| !h.is_cut_off) {
@@ -412,7 +412,9 @@ impl MatchedFacts {
             &mut self.coincidence,
         );
         if let Some(lock) = lock {
-            self.locked.add(lock.exhibit(server.index, s.response_last));
+            if let Some(shown) = lock.exhibit(server.index, s.response_last) {
+                self.locked.add(shown);
+            }
             self.lock_waits.add(call.work, to - from, &lock);
         }
         let life = (c.request_first.time, c.response_last.time);

@@ -405,6 +405,6 @@ fn first_of(own: &[IpAddr], address: IpAddr) -> IpAddr {
 
 /// Whether calls of this protocol are asked of a server, who works on them.
 fn asks(p: Protocol) -> bool {
-    use Protocol::{NfsCallback, Tcp, Tls};
-    !matches!(p, NfsCallback | Tcp | Tls) && !p.is_lookup()
+    use Protocol::{Tcp, Tls};
+    !matches!(p, Tcp | Tls) && !p.is_callback() && !p.is_lookup()
 }

@@ -44,13 +44,15 @@ pub enum Protocol {
     /// Addresses of hosts (RFC 2131).
     Dhcp,
     Smb2,
+    /// What SMB servers ask back of their clients: oplocks and leases.
+    Smb2Callback,
     /// Agreeing on keys (RFC 8446).
     Tls,
     Tcp,
 }
 
 impl Protocol {
-    pub const ALL: [Protocol; 24] = [
+    pub const ALL: [Protocol; 25] = [
         Protocol::Nfs2,
         Protocol::Nfs3,
         Protocol::Nfs40,
@@ -73,6 +75,7 @@ impl Protocol {
         Protocol::Nbns,
         Protocol::Dhcp,
         Protocol::Smb2,
+        Protocol::Smb2Callback,
         Protocol::Tls,
         Protocol::Tcp,
     ];
@@ -103,6 +106,7 @@ impl Protocol {
             Protocol::Nbns => "nbns",
             Protocol::Dhcp => "dhcp",
             Protocol::Smb2 => "smb2",
+            Protocol::Smb2Callback => "smb2.cb",
             Protocol::Tls => "tls",
             Protocol::Tcp => "tcp",
         }
@@ -114,6 +118,12 @@ impl Protocol {
     #[must_use]
     pub fn is_sql(self) -> bool {
         matches!(self, Protocol::Tns | Protocol::Pgsql | Protocol::Mysql)
+    }
+
+    /// Whether it is what a server asks of its client: nobody waits for that alone.
+    #[must_use]
+    pub fn is_callback(self) -> bool {
+        matches!(self, Protocol::NfsCallback | Protocol::Smb2Callback)
     }
 
     /// Whether the text of a call says what the protocol has words for: a list of operations. That of all

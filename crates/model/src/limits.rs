@@ -356,6 +356,8 @@ pub const METRICS_LABELS: usize = 500;
 /// Servers of databases of which locks are followed, and sessions of one, those seen first; transactions of one that
 /// ended last; tables that statements change, and those of one transaction. Beyond them fewer waits are known to be
 /// possibly for locks.
+/// Files that one SMB connection has open.
+pub const SMB_FILES: usize = 4_096;
 pub const LOCK_SERVERS: usize = 1_024;
 pub const LOCK_SESSIONS: usize = 16_384;
 pub const LOCKS_ENDED: usize = 16_384;

@@ -3,7 +3,7 @@
 use super::begun::Begun;
 use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::compare::gather::Parts;
-use crate::half::{number_of, work_of};
+use crate::half::{is_sql, number_of, work_of};
 use crate::locks::{Coincidences, LockWaits};
 use crate::matched::{SETTLE_NS, is_outage};
 use crate::rounds::Rounds;
@@ -132,7 +132,7 @@ impl OneSided {
                 return;
             };
             let mut one = settled(&b, facts);
-            if one.lost != Lost::Nothing && b.work != 0 {
+            if one.lost != Lost::Nothing && is_sql(b.work) {
                 self.went_on(&b, &mut one, reached.is_none());
             }
             // What follows asks for times that it has not.
@@ -155,7 +155,9 @@ impl OneSided {
                 &mut self.coincidence,
             );
             if let Some(lock) = lock {
-                self.locked.add(lock.exhibit(facts.index, b.response));
+                if let Some(shown) = lock.exhibit(facts.index, b.response) {
+                    self.locked.add(shown);
+                }
                 let waited = b.response_first.time - b.request_last.time;
                 self.lock_waits.add(b.work, waited, &lock);
             }
@@ -270,7 +272,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         one.lost = Lost::Perhaps;
     }
     // Databases' calls are told apart by their order alone.
-    if b.work != 0 && facts.holes.may_hide_another(b.connection, &times) {
+    if is_sql(b.work) && facts.holes.may_hide_another(b.connection, &times) {
         one.lost = Lost::Hidden;
     }
     one.has_holes = facts.may_lack_bytes(b.work) && facts.holes.lie_within(b.connection, from, to);

@@ -6,7 +6,7 @@
 
 use super::alone::Brief;
 use crate::capture_facts::CaptureFacts;
-use crate::half::work_of;
+use crate::half::{is_sql, work_of};
 use model::{Call, ConnectionId, ConnectionSummary, Mark, Outcome, Reason, limits};
 use std::collections::BTreeMap;
 
@@ -86,8 +86,8 @@ impl Begun {
                 .first_data
                 .is_some_and(|at| at <= b.response_first.time)
         };
-        answers.retain(|b| b.work == 0 || b.has_end() || !said(b));
-        if let Some(b) = answers.first_mut().filter(|b| b.work != 0)
+        answers.retain(|b| !is_sql(b.work) || b.has_end() || !said(b));
+        if let Some(b) = answers.first_mut().filter(|b| is_sql(b.work))
             && let Some(answered) = answered.first_data
         {
             b.response_first.time = b.response_first.time.min(answered);

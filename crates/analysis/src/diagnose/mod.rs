@@ -252,6 +252,10 @@ impl Diagnoser {
     /// Takes a call of capture `which`, of whose calls it is the one with this number.
     pub fn call(&mut self, which: usize, call: &Call, row: u64) {
         let op = self.ops.number(call.protocol, call.op);
+        if call.protocol.is_callback() {
+            self.called_back(which, call, (op, row));
+            return;
+        }
         self.captures[which].call(call, op);
         // Of two captures only the client's is asked.
         let is_asked = self.client.is_none_or(|client| client == which);
@@ -296,6 +300,19 @@ impl Diagnoser {
         };
         self.join.add(which, half, &mut self.pairs);
         self.take_pairs();
+    }
+
+    /// A call of a server to its client: it has times, and others may have waited for what it gives back.
+    #[cold]
+    fn called_back(&mut self, which: usize, call: &Call, (op, row): (u16, u64)) {
+        self.captures[which].beside(call);
+        if self.client.is_none_or(|client| client == which) {
+            self.captures[which].deferred.call(call, which);
+        }
+        if let Some(half) = Half::of(call, op, row, 0).filter(|_| self.captures.len() > 1) {
+            self.join.add(which, half, &mut self.pairs);
+            self.take_pairs();
+        }
     }
 
     fn take_pairs(&mut self) {

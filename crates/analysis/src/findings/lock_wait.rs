@@ -4,7 +4,9 @@
 //! for a while, and the answers came as soon as its transaction ended. Of a
 //! protocol that cannot be read neither tables nor transactions are known: there,
 //! answers came as another session asked on after a pause, far more often than by
-//! chance.
+//! chance. Of SMB: calls waited for a part of a file that another client had
+//! locked, or to open a file that another kept for itself (an oplock, a lease)
+//! until it had given back what the server asked for.
 //!
 //! # Why it costs time
 //! Whoever wants to change what a transaction has changed waits until it ends. What
@@ -20,9 +22,16 @@
 //! and of protocols that cannot be read it has no cost and accuses nobody; but what
 //! may have been such a wait is not held against the server either.
 //!
+//! SMB says who locks what, and what the server asks back of whom (`smb2.cb`): an
+//! answer that comes within 5 ms of when that was let go had waited for it. Where
+//! the capture shows nobody who held it, and the server had said that it would
+//! answer later (STATUS_PENDING), it may have.
+//!
 //! # What to check next
 //! What the client did between its last statement and the end of its transaction:
-//! the packets shown are that end, and the answer that came then. The server's own
+//! the packets shown are that end, and the answer that came then. Of files: which
+//! program on that client has them open (Windows: Get-SmbOpenFile, Samba:
+//! smbstatus), and whether it needs them for itself alone. The server's own
 //! view of its locks (`pg_locks` and `log_lock_waits`, `sys.innodb_lock_waits`,
 //! `v$session`'s blocking session) names who waited for whom.
 //!
@@ -55,7 +64,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return may_be(facts);
     }
     Some(Finding {
-        title: "Statements wait for locks that other clients hold while they think".into(),
+        title: match facts.worst.lock_waits.are_files() {
+            true => "Calls wait for files that other clients keep for themselves while they think"
+                .into(),
+            false => "Statements wait for locks that other clients hold while they think".into(),
+        },
         side: Side::Client,
         cost_ns: Some(sure),
         ..told(facts, sure, true)?
@@ -75,6 +88,9 @@ fn may_be(facts: &Facts<'_>) -> Option<Finding> {
 /// What is said of waits of so long in all, which were for locks or may have been.
 fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     let worst = facts.worst.locked;
+    if facts.worst.lock_waits.are_files() {
+        return Some(told_of_files(facts, ns, is_sure));
+    }
     let longest = worst.exhibits.first()?.value_ns;
     Some(Finding {
         title: "Statements may have waited for a lock that another client held while it thought".into(),
@@ -115,12 +131,93 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     })
 }
 
+/// The same of files.
+fn told_of_files(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Finding {
+    let worst = facts.worst.locked;
+    // Nobody was seen to let go of one, where no value is.
+    let longest = worst.exhibits.first().map_or(0, |e| e.value_ns);
+    let waits = facts.worst.lock_waits.files;
+    Finding {
+        title: "Calls may have waited for a file that another client kept for itself while it thought".into(),
+        first: worst.first,
+        last: worst.last,
+        facts: numbers([
+            ("waits", waits as i64),
+            ("longest_ns", longest),
+            ("most_ns", ns),
+        ]),
+        evidence: evidence::of_calls(
+            facts,
+            worst,
+            "the request of another client by which it let go, and the answer that came then",
+        ),
+        why: match worst.count {
+            0 => text!(
+                "{n,} call{n||s} {n|was|were} told that the answer would come later, as servers say when somebody else has the file; who, the capture does not show. They waited {ns} in all.",
+                n = waits,
+                ns = Value::Duration(ns),
+            ),
+            n => text!(
+                "{n,} answer{n||s} came as another client let go of the file: up to {longest} of a wait, {ns} in all, {is}.",
+                n = n,
+                longest = Value::Duration(longest),
+                ns = Value::Duration(ns),
+                is = match is_sure {
+                    true => "passed while that had it and asked for nothing",
+                    false => "may have passed while others had it",
+                },
+            ),
+        },
+        remedy: vec![
+            "see which program keeps the file open or locked on the other client, and whether it has to".into(),
+            "where many clients use the same files: oplocks or leases off for these, as each is asked back".into(),
+        ],
+        ..Rule::LockWait.finding()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{MS, TOTAL_NS, found};
     use super::*;
     use ledger::{Bounds, Ledger};
     use model::Direction;
+
+    /// A wait for a file, which was let go or of which nobody was seen to have it.
+    fn of_files(sure_ns: i64, may_be_ns: i64, seen: u64) -> Option<Finding> {
+        found(Rule::LockWait, |f| {
+            let mut ledger = Ledger::default();
+            ledger.clear(Bounds::exactly(TOTAL_NS));
+            ledger.charge(Cause::Lock, Direction::ToServer, Bounds::exactly(sure_ns));
+            ledger.charge(
+                Cause::Event,
+                Direction::ToServer,
+                Bounds::between(0, may_be_ns),
+            );
+            f.account.sums.add(&ledger);
+            f.worst.count = seen;
+            f.lock_waits = crate::locks::LockWaits {
+                calls: 3,
+                files: 3,
+                waited_ns: sure_ns + may_be_ns,
+                paused_ns: 0,
+            };
+        })
+    }
+
+    #[test]
+    fn a_file_that_another_client_has_is_that_client_s_doing_where_it_was_seen() {
+        let f = of_files(TOTAL_NS / 2, 0, 3).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Client, Some(TOTAL_NS / 2)));
+        assert!(f.title.to_string().starts_with("Calls wait for files"));
+        let f = of_files(0, TOTAL_NS / 2, 0).unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Undetermined, None));
+        let why = f.why.to_string();
+        assert!(
+            why.starts_with("3 calls were told that the answer"),
+            "{why}"
+        );
+    }
 
     /// Calls of which so much may have been waits for locks.
     fn locked(most_ns: i64) -> Option<Finding> {

@@ -235,6 +235,7 @@ mod tests {
             let found = found(Rule::ServerSlow, |f| {
                 f.account.service_ns = TOTAL_NS / 2;
                 f.lock_waits = LockWaits {
+                    files: 0,
                     calls: 90,
                     waited_ns: TOTAL_NS / 2,
                     paused_ns,

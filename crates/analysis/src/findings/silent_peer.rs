@@ -80,7 +80,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .map(|(.., s)| s.lasted_ns())
         .fold(0, i64::saturating_add);
     let heard = heard_before_ns(connection, d, worst);
-    let quiet = silent.iter().map(|(c, d, s)| heard_before_ns(c, *d, *s).unwrap_or(0)).min();
+    let quiet = silent
+        .iter()
+        .map(|(c, d, s)| heard_before_ns(c, *d, *s).unwrap_or(0))
+        .min();
     let quiet = quiet.filter(|ns| *ns >= LONG_NS);
     Some(Finding {
         title: match quiet {
@@ -208,7 +211,10 @@ mod tests {
         };
         let f = quiet(1_000);
         let title = f.title.to_string();
-        assert!(title.ends_with("on connections that were quiet for 1.00 s"), "{title}");
+        assert!(
+            title.ends_with("on connections that were quiet for 1.00 s"),
+            "{title}"
+        );
         assert_eq!(f.facts[3].value, 1_000 * MS);
         assert!(quiet(999).title.to_string().ends_with("any more"));
     }

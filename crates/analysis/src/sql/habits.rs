@@ -4,7 +4,7 @@
 //! server would save is not known, and not counted.
 
 use super::result::{SqlResult, StatementResult};
-use crate::half::work_of_op;
+use crate::half::{work_of_op, work_of_statement};
 use crate::rounds::ROUND_BYTES;
 use ledger::{Cause, Share};
 use model::sql::op;
@@ -141,7 +141,7 @@ impl Habit<'_> {
     #[must_use]
     pub fn work(&self) -> u64 {
         match (&self.statement.statement, &self.statement.op) {
-            (Some(statement), _) => statement.id,
+            (Some(statement), _) => work_of_statement(statement.id),
             (None, op) => work_of_op(op.as_deref().unwrap_or_default()),
         }
     }

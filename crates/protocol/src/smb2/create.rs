@@ -9,18 +9,27 @@
 //! READ response          structure:2 data offset:1 reserved:1 length:4
 //! WRITE request          structure:2 data offset:2 length:4 offset:8 file id:16
 //! WRITE response         structure:2 reserved:2 count:4
+//! LOCK request           structure:2 locks:2 sequence:4 file id:16, each lock: offset:8 length:8 flags:4 …
 //! CREATE response        … file id:16 at 64
 //! ```
 
 use super::header::{
-    CLOSE, CREATE, FLUSH, HEADER, READ, TREE_CONNECT, WRITE, u16_at, u32_at, u64_at,
+    CLOSE, CREATE, FLUSH, HEADER, LOCK, READ, TREE_CONNECT, WRITE, u16_at, u32_at, u64_at,
 };
 use foldhash::fast::FixedState;
 use model::{Detail, Field};
 use std::hash::BuildHasher;
 
 /// Bytes of a body that are looked at, where no name stands in it.
-pub(super) const BODY: usize = 32;
+pub(super) const BODY: usize = 44;
+
+/// Of a lock: that it is let go.
+const UNLOCK: u32 = 4;
+
+/// Whether a LOCK lets go.
+pub(super) fn unlocks(message: &[u8]) -> bool {
+    u32_at(message, HEADER + 40).is_some_and(|flags| flags & UNLOCK != 0)
+}
 
 /// Whether a request has a name, so that more of it is looked at.
 pub(super) fn has_name(command: u16) -> bool {
@@ -48,7 +57,7 @@ pub(super) fn name(command: u16, message: &[u8]) -> Option<String> {
 }
 
 /// A file's id as one number.
-fn file(message: &[u8], at: usize) -> Option<u64> {
+pub(super) fn file(message: &[u8], at: usize) -> Option<u64> {
     let id = (u64_at(message, at)?, u64_at(message, at + 8)?);
     // Of a compound: that of the file which the request before it opens.
     let related = id == (u64::MAX, u64::MAX);
@@ -68,6 +77,11 @@ pub(super) fn request(command: u16, message: &[u8]) -> Detail {
             set(Field::File, file(message, HEADER + 16));
             set(Field::Offset, u64_at(message, HEADER + 8));
             set(Field::Count, u32_at(message, HEADER + 4).map(u64::from));
+        }
+        LOCK => {
+            set(Field::File, file(message, HEADER + 8));
+            set(Field::Offset, u64_at(message, HEADER + 24));
+            set(Field::Count, u64_at(message, HEADER + 32));
         }
         CLOSE | FLUSH => set(Field::File, file(message, HEADER + 8)),
         _ => {}

@@ -53,8 +53,10 @@ pub(super) const CLOSE: u16 = 6;
 pub(super) const FLUSH: u16 = 7;
 pub(super) const READ: u16 = 8;
 pub(super) const WRITE: u16 = 9;
+pub(super) const LOCK: u16 = 10;
 pub(super) const CANCEL: u16 = 12;
 pub(super) const CHANGE_NOTIFY: u16 = 15;
+pub(super) const OPLOCK_BREAK: u16 = 18;
 
 /// What the transport carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

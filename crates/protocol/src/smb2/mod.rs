@@ -7,12 +7,16 @@
 //!   as `NO_MORE_FILES` are `ok`.
 //! - A response that says `STATUS_PENDING` promises another one with the same message id; that one is the
 //!   answer.
+//! - A `LOCK` that lets go is `UNLOCK`. What the server asks its client to give back (an oplock, a lease) is a call of the
+//!   server's: `OPLOCK_BREAK` of `smb2.cb`, which the client answers by saying so or by closing the file.
+//! - A file is told by its name where it was seen to be opened, so that it is the same for all who open it.
 //! - Several requests in one message (a compound) are a call each. All begin and end with the message.
 //! - An SMB 1 `NEGOTIATE` that offers SMB 2 is the first call; when the server chooses SMB 1 nothing
 //!   further is read. Encrypted messages are not either: from the first of them on there are turns.
 
 mod create;
 mod header;
+mod opens;
 mod session;
 mod status;
 #[cfg(test)]

@@ -2,21 +2,23 @@
 //! them by message id, which a connection uses once.
 
 use super::header::{
-    CANCEL, CHANGE_NOTIFY, COMMANDS, CREATE, Carried, HEADER, Header, NEGOTIATE, TRANSPORT,
-    UNASKED, is_certain, offers_smb2, transport,
+    CANCEL, CHANGE_NOTIFY, CLOSE, COMMANDS, CREATE, Carried, HEADER, Header, LOCK, NEGOTIATE,
+    OPLOCK_BREAK, TRANSPORT, UNASKED, is_certain, offers_smb2, transport,
 };
+use super::opens::{self, Break, Opens, Told};
 use super::{create, status};
 use crate::session::{
     Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step, held_ns,
 };
 use model::{
-    Call, Change, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason,
-    Time, Where, limits,
+    Call, Change, Close, Detail, Direction, Directory, Field, Name, Naming, Outcome, Outstanding,
+    Protocol, Reason, Time, Where, limits,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 static NAMES: [Name; 20] = Name::all(COMMANDS);
+static UNLOCK: [Name; 1] = Name::all(["UNLOCK"]);
 
 /// Requests in one message: clients send a handful.
 const COMPOUND: usize = 64;
@@ -30,6 +32,10 @@ struct Request {
     outstanding: u32,
     detail: Detail,
     name: Option<Arc<str>>,
+    unlocks: bool,
+    /// The lease that a CREATE asks for.
+    lease: Option<u64>,
+    told: Option<Told>,
 }
 
 /// A request or a response in the message that passes.
@@ -40,7 +46,15 @@ enum Part {
         header: Header,
         bytes: u64,
         detail: Detail,
+        /// Of a CREATE: the oplock that it was given.
+        level: u8,
     },
+    Break {
+        told: Told,
+        bytes: u64,
+    },
+    /// The server says that it will answer this later.
+    Promised(u64),
 }
 
 /// One connection.
@@ -54,6 +68,7 @@ pub(super) struct Session {
     /// The highest message id that was asked with.
     asked: u64,
     client: Option<Direction>,
+    opens: Opens,
 }
 
 impl Session {
@@ -107,6 +122,7 @@ impl Session {
             self.report(cx, id, Some(former), None, outcome);
         }
         request.span = *span;
+        self.gives_back(cx, &mut request);
         request.outstanding = self.waiting.len() as u32 + 1;
         self.count(cx, request.command, id, span.first.time, Change::Sent);
         self.waiting.insert(id, request);
@@ -116,7 +132,7 @@ impl Session {
         &mut self,
         cx: &mut Context<'_>,
         header: &Header,
-        (bytes, detail): (u64, Detail),
+        (bytes, detail, level): (u64, Detail, u8),
         span: &Span,
     ) {
         let request = self.waiting.remove(&header.message_id);
@@ -127,6 +143,11 @@ impl Session {
             .for_each(|(field, value)| all.set(field, value));
         if let Some(number) = unknown {
             all.set(Field::Status, number);
+        }
+        if header.command == CREATE
+            && let Some((r, name)) = request.as_ref().and_then(|r| Some((r, r.name.as_ref()?)))
+        {
+            self.opened(cx, name, &mut all, (level, r.lease));
         }
         let lost = |span: &Span| span.end_missing;
         match &request {
@@ -146,6 +167,98 @@ impl Session {
             detail: all,
         };
         self.report(cx, header.message_id, request, Some(&response), outcome);
+    }
+
+    /// A file was opened, or could not be: it is known by its name from here on.
+    fn opened(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &Arc<str>,
+        detail: &mut Detail,
+        (level, lease): (u8, Option<u64>),
+    ) {
+        let Some(file) = opens::named(name) else {
+            return;
+        };
+        if let Some(id) = detail.get(Field::File) {
+            self.opens.opened(id, name, level, lease);
+            (cx.output).name_files((cx.order, cx.connection.id), |say| {
+                say(Naming::Is {
+                    file,
+                    within: Directory::Root,
+                    name: name.replace('\\', "/").into(),
+                });
+            });
+        }
+        detail.set(Field::File, file);
+    }
+
+    /// What a request says of a file, and whether it gives back what the server asked for.
+    fn gives_back(&mut self, cx: &mut Context<'_>, request: &mut Request) {
+        let id = request.detail.get(Field::File);
+        if let Some(file) = id.and_then(|id| self.opens.file(id)) {
+            request.detail.set(Field::File, file);
+        }
+        let given = match (request.command, request.told, id) {
+            (CLOSE, _, Some(id)) => self.opens.closed(id),
+            (OPLOCK_BREAK, Some(told), _) => self.opens.acknowledged(told),
+            _ => None,
+        };
+        if let Some(asked) = given {
+            self.report_break(
+                cx,
+                &asked,
+                Some((&request.span, request.bytes)),
+                Outcome::Ok,
+            );
+        }
+    }
+
+    /// The server's own call is over: the client has given back what it asked for, or is gone.
+    fn report_break(
+        &self,
+        cx: &mut Context<'_>,
+        asked: &Break,
+        answer: Option<(&Span, u64)>,
+        outcome: Outcome,
+    ) {
+        if cx.output.counts(outcome) {
+            return;
+        }
+        let (order, connection) = (cx.order, cx.connection.id);
+        let (client, server) = cx.connection.ends(self.requests().reverse());
+        let mut detail = Detail::default();
+        if let Some(file) = asked.file {
+            detail.set(Field::File, file);
+        }
+        let whole = |span: &Span| (!span.end_missing).then_some(span.last);
+        cx.output.call(|| Call {
+            order,
+            connection,
+            protocol: Protocol::Smb2Callback,
+            op: NAMES[usize::from(OPLOCK_BREAK)],
+            client,
+            server,
+            id: 0,
+            request_sequence: asked.span.sequence,
+            response_sequence: answer.map_or(0, |(span, _)| span.sequence),
+            request_first: Some(asked.span.first),
+            request_last: whole(&asked.span),
+            response_first: answer.map(|(span, _)| span.first),
+            response_last: answer.and_then(|(span, _)| whole(span)),
+            request_bytes: asked.bytes,
+            response_bytes: answer.map_or(0, |(_, bytes)| bytes),
+            outcome,
+            outstanding: 1,
+            retransmits: 0,
+            request_held_ns: asked.span.request_held_ns(),
+            response_held_ns: 0,
+            inner_ns: [0; 2],
+            hidden: None,
+            detail,
+            text: None,
+            sql: None,
+        });
     }
 
     /// The direction of requests.
@@ -204,7 +317,10 @@ impl Session {
             order,
             connection,
             protocol: Protocol::Smb2,
-            op: NAMES.get(usize::from(command)).copied().unwrap_or_default(),
+            op: match &request {
+                Some(r) if r.unlocks => UNLOCK[0],
+                _ => NAMES.get(usize::from(command)).copied().unwrap_or_default(),
+            },
             client,
             server,
             id: id as u32,
@@ -242,7 +358,14 @@ impl Session {
                     header,
                     bytes,
                     detail,
-                } => self.response(cx, &header, (bytes, detail), span),
+                    level,
+                } => self.response(cx, &header, (bytes, detail, level), span),
+                Part::Promised(id) => {
+                    if let Some(request) = self.waiting.get_mut(&id) {
+                        request.detail.set(Field::Pending, 1);
+                    }
+                }
+                Part::Break { told, bytes } => self.opens.breaks(told, *span, bytes),
             }
         }
     }
@@ -260,7 +383,13 @@ struct Response {
 fn part(header: &Header, own: &[u8], bytes: u64) -> Option<Part> {
     if header.response {
         let interim = header.asynchronous && header.status == status::PENDING;
-        if interim || header.message_id == UNASKED {
+        if header.message_id == UNASKED && header.command == OPLOCK_BREAK {
+            return Told::read(own).map(|told| Part::Break { told, bytes });
+        }
+        if interim {
+            return Some(Part::Promised(header.message_id));
+        }
+        if header.message_id == UNASKED {
             return None;
         }
         let mut detail = Detail::default();
@@ -271,6 +400,7 @@ fn part(header: &Header, own: &[u8], bytes: u64) -> Option<Part> {
             header: *header,
             bytes,
             detail,
+            level: opens::level(own),
         });
     }
     if header.command == CANCEL {
@@ -283,6 +413,17 @@ fn part(header: &Header, own: &[u8], bytes: u64) -> Option<Part> {
         outstanding: 0,
         detail: create::request(header.command, own),
         name: create::name(header.command, own).map(Into::into),
+        unlocks: header.command == LOCK && create::unlocks(own),
+        lease: if header.command == CREATE {
+            opens::lease(own)
+        } else {
+            None
+        },
+        told: if header.command == OPLOCK_BREAK {
+            Told::read(own)
+        } else {
+            None
+        },
     };
     Some(Part::Request(header.message_id, request))
 }
@@ -321,6 +462,9 @@ impl SessionTrait for Session {
                     outstanding: 0,
                     detail: Detail::default(),
                     name: None,
+                    unlocks: false,
+                    lease: None,
+                    told: None,
                 };
                 // The answer, of SMB 2, has the first id.
                 *self.parts.of_mut(d) = vec![Part::Request(0, request)];
@@ -409,8 +553,10 @@ impl SessionTrait for Session {
 
     fn kept(&self) -> Kept {
         let names = self.waiting.values().filter_map(|r| r.name.as_ref());
+        let (files, each) = self.opens.kept();
         Kept::of(self)
             .and(self.waiting.len(), size_of::<(u64, Request)>())
+            .and(files, each)
             .and_each(names.map(|name| name.len()))
     }
 
@@ -418,6 +564,9 @@ impl SessionTrait for Session {
         let reason = (*self.holes.of(self.requests().reverse())).unwrap_or(why.reason());
         for (id, waiting) in std::mem::take(&mut self.waiting) {
             self.report(cx, id, Some(waiting), None, Outcome::NoResponse(reason));
+        }
+        for asked in self.opens.take_breaks() {
+            self.report_break(cx, &asked, None, Outcome::NoResponse(reason));
         }
     }
 }

@@ -193,6 +193,152 @@ fn behind_a_hole_pairs_are_found_again_and_none_is_made_up() {
     );
 }
 
+const CLOSE: u16 = 6;
+const LOCK: u16 = 10;
+const BREAK: u16 = 18;
+const BATCH: u8 = 9;
+
+/// A server's answer to a CREATE: this oplock, and the file's id.
+fn opened(id: u64, level: u8) -> Vec<u8> {
+    let mut body = vec![89, 0, level];
+    body.resize(64, 0);
+    body.extend([7; 16]);
+    body.resize(88, 0);
+    framed(&message(CREATE, id, 1, 0, 0, &body))
+}
+
+/// The body of a break and its acknowledgement, and of a CLOSE: the id stands at the same place.
+fn about_file(structure: u8) -> Vec<u8> {
+    [&[structure, 0, 1, 0, 0, 0, 0, 0][..], &[7; 16]].concat()
+}
+
+fn asks_back() -> Vec<u8> {
+    framed(&message(BREAK, u64::MAX, 1, 0, 0, &about_file(24)))
+}
+
+/// What of a file that was opened with this oplock is asked back, and given back so.
+fn given_back(level: u8, answer: &[u8]) -> Vec<model::Call> {
+    let asked = framed(&message(CREATE, 3, 0, 0, 0, &create()));
+    let calls = of(&[
+        up(&asked),
+        down(&opened(3, level)),
+        down(&asks_back()),
+        up(answer),
+    ]);
+    calls
+        .into_iter()
+        .filter(|c| c.protocol == Protocol::Smb2Callback)
+        .collect()
+}
+
+#[test]
+fn what_the_server_asks_back_is_a_call_of_its_own() {
+    let acknowledged = framed(&message(BREAK, 4, 0, 0, 0, &about_file(24)));
+    let closed = framed(&message(CLOSE, 4, 0, 0, 0, &about_file(24)));
+    for answer in [&acknowledged, &closed] {
+        let calls = given_back(BATCH, answer);
+        assert_eq!(calls.len(), 1);
+        let call = &calls[0];
+        assert_eq!(
+            (call.op.as_str(), call.outcome),
+            ("OPLOCK_BREAK", Outcome::Ok)
+        );
+        assert_eq!(call.response_time_ns(), Some(1_000_000));
+        // The server asks.
+        assert_eq!(call.client.port, 445);
+        assert!(call.detail.get(Field::File).is_some());
+        // Others may read it as well: no answer is wanted.
+        assert!(given_back(1, answer).is_empty());
+    }
+}
+
+#[test]
+fn a_lease_is_given_back_with_the_last_that_has_it() {
+    // CREATE with the context "RqLs": its name at 16, its data at 24.
+    let with_lease = |id: u64| {
+        let mut body = create();
+        body.resize(72, 0);
+        let at = (HEADER + 72) as u32;
+        body[48..52].copy_from_slice(&at.to_le_bytes());
+        body[52..56].copy_from_slice(&40_u32.to_le_bytes());
+        body.extend([0, 0, 0, 0, 16, 0, 4, 0, 0, 0, 24, 0, 16, 0, 0, 0]);
+        body.extend(b"RqLs\0\0\0\0");
+        body.extend([9; 16]);
+        framed(&message(CREATE, id, 0, 0, 0, &body))
+    };
+    let breaks = |flags: u8| {
+        let body = [&[44, 0, 0, 0, flags, 0, 0, 0][..], &[9; 16]].concat();
+        framed(&message(BREAK, u64::MAX, 1, 0, 0, &body))
+    };
+    let closed = framed(&message(CLOSE, 5, 0, 0, 0, &about_file(24)));
+    let calls = |flags| {
+        let calls = of(&[
+            up(&with_lease(3)),
+            down(&opened(3, 255)),
+            down(&breaks(flags)),
+            up(&closed),
+        ]);
+        let mut back = calls
+            .into_iter()
+            .filter(|c| c.protocol == Protocol::Smb2Callback);
+        (back.next().map(|c| c.outcome), back.count())
+    };
+    assert_eq!(calls(1), (Some(Outcome::Ok), 0));
+    assert_eq!(calls(0), (None, 0));
+}
+
+#[test]
+fn who_is_gone_gives_nothing_back() {
+    let calls = given_back(BATCH, &[]);
+    assert_eq!(calls.len(), 1);
+    assert_eq!(calls[0].outcome, Outcome::NoResponse(Reason::NoAnswer));
+}
+
+#[test]
+fn a_file_is_known_by_its_name_and_a_lock_by_what_it_does() {
+    let lock = |id: u64, flags: u8| {
+        let mut body = about_file(48);
+        body.extend([
+            5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, flags, 0, 0, 0,
+        ]);
+        framed(&message(LOCK, id, 0, 0, 0, &body))
+    };
+    let done = |id| framed(&message(LOCK, id, 1, 0, 0, &[4, 0, 0, 0]));
+    let later = framed(&message(LOCK, 4, 3, PENDING, 0, &[9, 0]));
+    let asked = framed(&message(CREATE, 3, 0, 0, 0, &create()));
+    let calls = of(&[
+        up(&asked),
+        down(&opened(3, 0)),
+        up(&lock(4, 2)),
+        down(&later),
+        down(&done(4)),
+        up(&lock(5, 4)),
+        down(&done(5)),
+    ]);
+    let seen: Vec<_> = calls
+        .iter()
+        .map(|c| {
+            let get = |field| c.detail.get(field);
+            (
+                c.op.as_str(),
+                get(Field::Offset),
+                get(Field::Count),
+                get(Field::Pending),
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("CREATE", None, None, None),
+            ("LOCK", Some(5), Some(1), Some(1)),
+            ("UNLOCK", Some(5), Some(1), None)
+        ]
+    );
+    let files: Vec<_> = calls.iter().map(|c| c.detail.get(Field::File)).collect();
+    assert!(files[0].is_some() && files.iter().all(|f| *f == files[0]));
+}
+
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(

@@ -72,17 +72,23 @@ pub(super) fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 
 /// Which rows a transaction held, no packet says.
 pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
+    let waits = facts.worst.lock_waits;
     let why: Text = match facts.kind {
+        Kind::Calls if waits.are_files() => "the server said that it would answer later, as it does when another client has the file".into(),
         Kind::Calls => "other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
     };
     text!(
-        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: {why} ({code}).{known} See what clients do before they commit.",
+        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: {why} ({code}).{known} {cure}.",
         mean = each(facts, facts.account.total_ns),
         locked = each(facts, facts.most_locked_ns()),
         why = why,
         code = Rule::LockWait.code(),
         known = beside(known),
+        cure = match waits.are_files() {
+            true => "Capture at the server, where all clients are seen",
+            false => "See what clients do before they commit",
+        },
     )
 }
 
