@@ -92,6 +92,7 @@ def watched(case, watchers, sessions=3):
 @kind(
     "smb-kept-open",
     "a client keeps a file open for itself alone (oplock), and takes its time to give it back when another opens it",
+    field_case="K54",
     mild=dict(held_ms=30),
     harsh=dict(held_ms=250),
     healthy=dict(held_ms=0),
@@ -101,12 +102,13 @@ def kept_open(case, held_ms, opens=1, delay_ms=0.2):
     keeper = dict(work="keeps", file="data2.bin", secs=5, held_ms=held_ms)
     openers = [dict(work="opens", file="data2.bin", secs=4, think_ms=20, after_s=0.3)] * opens
     rows, served = recorded(case, [keeper, *openers], [f"both delay_us={delay_ms * 1000:.0f}"])
-    return held(rows, served, delay_ms)
+    return held(rows, served, delay_ms, "CREATE")
 
 
 @kind(
     "smb-locked",
     "clients that lock the same part of a file, and hold the lock while they think",
+    field_case="K55",
     mild=dict(held_ms=15),
     harsh=dict(held_ms=60),
     healthy=dict(held_ms=0),
@@ -115,15 +117,24 @@ def kept_open(case, held_ms, opens=1, delay_ms=0.2):
 def locked(case, held_ms, sessions=3, delay_ms=0.2):
     think = 3 if held_ms else 60
     rows, served = recorded(case, [dict(work="locks", secs=4, held_ms=held_ms, think_ms=think)] * sessions, [f"both delay_us={delay_ms * 1000:.0f}"])
-    return held(rows, served, delay_ms)
+    return held(rows, served, delay_ms, "LOCK")
 
 
-def held(rows, served, delay_ms):
-    """What clients wait for each other is none of the server's work."""
+def held(rows, served, delay_ms, op):
+    """What clients wait for each other is none of the server's work; on which operation it costs."""
     expectation = judged(rows, served, 2 * delay_ms, rest="client")
     if "client" in expectation.side:
         expectation.cause = ["lock-wait", *(expectation.cause or [])]
         expectation.forbid += ["server-slow", "server-stall"]
         # From one end it may be the server's work.
         expectation.alone = ["undetermined"]
+        wrong = ["server-slow", "server-stall", "network-delay"]
+        told = dict(side=["client"], cause=["lock-wait"], first=[r"keep for themselves"], forbid=wrong)
+        told["where"] = [expect.on(["lock-wait"], operation=f"smb2 {op}")]
+        # The host of one captures both clients here.
+        expectation.runs = [
+            expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **told),
+            expect.run("at the client", "diagnose", ["--client", "client.pcap"], **told),
+            expect.run("at the server", "diagnose", ["--server", "server.pcap"], **told),
+        ]
     return expectation

@@ -100,12 +100,13 @@ const PENDING: u64 = 1 << 62;
 #[must_use]
 pub fn work_of(call: &Call) -> u64 {
     match call.protocol {
-        Protocol::Smb2 => {
-            work_of_file(call).map_or(0, |file| match call.detail.get(Field::Pending) {
-                Some(_) => file | PENDING,
-                None => file,
-            })
-        }
+        Protocol::Smb2 => match (work_of_file(call), call.detail.get(Field::Pending)) {
+            (Some(file), Some(_)) => file | PENDING,
+            (Some(file), None) => file,
+            // The snap length hides which.
+            (None, Some(_)) if matches!(call.op.as_str(), "CREATE" | "LOCK") => OF_FILES | PENDING,
+            (None, _) => 0,
+        },
         p if p.is_sql() => statement_of(call)
             .map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id)),
         _ => 0,

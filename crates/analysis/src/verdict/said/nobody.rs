@@ -85,9 +85,11 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         why = why,
         code = Rule::LockWait.code(),
         known = beside(known),
-        cure = match waits.are_files() {
-            true => "Capture at the server, where all clients are seen",
-            false => "See what clients do before they commit",
+        cure = match (waits.are_files(), facts.account.basis) {
+            (true, Basis::Client) => "Capture at the server, where all clients are seen",
+            (true, _) =>
+                "Who has it, a capture shows that began before, with a snap length of 512 or more",
+            (false, _) => "See what clients do before they commit",
         },
     )
 }
