@@ -394,10 +394,10 @@ impl MatchedFacts {
             lost = Lost::Hidden;
         }
         if let Some(hidden) = call.hidden.filter(|h| !h.is_cut_off) {
-            // Behind losses a server that has answered may not send as fast as it answers.
+            // Behind losses a server that has answered may not send as fast as it answers, or not before the capture ends.
             let quiet =
                 || client.troubles.is_quiet(c.connection) && server.troubles.is_quiet(s.connection);
-            let is_sure = hidden.is_unanswered || quiet();
+            let is_sure = hidden.is_unanswered && !is_lossy || quiet();
             let sure = if is_sure { service } else { 0 };
             let mut transfer = held + unread;
             let causes = at_server.waiting.take_from(&mut transfer);

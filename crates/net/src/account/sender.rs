@@ -44,8 +44,9 @@ pub(crate) struct Acknowledgement {
     pub position: u64,
     /// Bytes offered from there on; `None` where the scale is not known. 0 is certain in any case.
     pub window: Option<u32>,
-    /// The same as it stands in the packet.
+    /// The same as it stands in the packet, and the least that it can mean where the scale is not known but that there is one.
     pub unscaled: u16,
+    pub least: u32,
     /// Whether it carries no data.
     pub alone: bool,
     pub full_sized: u64,
@@ -115,6 +116,10 @@ pub(super) struct Sender {
     window_max: u32,
     /// The last one, where its scale is not known, as it stood in the packet; else 0.
     unscaled: u16,
+    /// The least that the last one of which the sender heard can mean, where it would end, and whether it was filled then.
+    least: u32,
+    least_edge: u64,
+    fills_least: bool,
     /// Whether what was in flight then may have filled it, and may have waited for that.
     may_be_full: bool,
     may_hold: bool,
@@ -163,6 +168,9 @@ impl Sender {
             window_min: u32::MAX,
             window_max: 0,
             unscaled: 0,
+            least: 0,
+            least_edge: 0,
+            fills_least: false,
             may_be_full: false,
             may_hold: false,
             acknowledgements: 0,
@@ -323,6 +331,7 @@ impl Sender {
             mark: ack.mark,
             position: ack.position,
             window: ack.window,
+            least: ack.least,
             alone: ack.alone,
         });
     }
@@ -380,6 +389,7 @@ impl Sender {
         self.flight = self.sent.saturating_sub(self.acknowledged);
         self.may_be_full = may_be_full(self.unscaled, self.flight, s.full_sized);
         self.may_hold = self.unscaled > 0 && may_hold(self.unscaled, self.flight, s.full_sized);
+        self.fills_least = self.least > 0 && self.sent + s.full_sized > self.least_edge;
         let room = self.edge.checked_sub(self.sent).filter(|_| self.edge > 0);
         self.had_room = room.is_some_and(|room| room >= self.flight / 2);
         let flight = s.data_end.saturating_sub(self.acknowledged_here);

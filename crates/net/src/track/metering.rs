@@ -264,6 +264,7 @@ fn heard(
             position,
             window,
             unscaled: s.tcp.window,
+            least: stream.window.at_least(s.tcp.window),
             alone: s.payload_length == 0,
             full_sized,
         },

@@ -87,6 +87,8 @@ struct Guess {
     has_filled: bool,
     /// What was offered last, as it stood in the packet, while not all was acknowledged: who sends more then waited for room.
     raw: u16,
+    /// The same also where all was.
+    last: u16,
     /// The window that reaches farthest, and behind which byte: what is offered later may end before that.
     farthest: (u64, u16),
 }
@@ -125,15 +127,19 @@ impl Guess {
 
     /// So many bytes are in flight, up to `end`; what that says of the scale, once it has for long.
     fn sent(&mut self, flight: u64, end: u64, full_sized: u64) -> Option<u8> {
-        let raw = u64::from(self.raw);
+        let (raw, last) = (u64::from(self.raw), u64::from(self.last));
         let (before, farthest) = (self.farthest.0, u64::from(self.farthest.1));
         // What was offered before may end a little further on, as windows are told in whole multiples.
-        while flight > (raw + 1) << self.scale && end > before + ((farthest + 1) << self.scale) {
+        while flight > (last + 1) << self.scale && end > before + ((farthest + 1) << self.scale) {
             if self.scale == LARGEST_SCALE {
                 *self = Guess::default();
                 return None;
             }
             (self.scale, self.fills, self.misses) = (self.scale + 1, 0, 0);
+        }
+        // With everything acknowledged nobody was seen to wait for room.
+        if raw == 0 {
+            return None;
         }
         let is_odd = self.raw >> self.raw.trailing_zeros() >= ODD;
         // One that fills the field may be as large as it is for want of scaling: whose that is the handshake would tell.
@@ -158,6 +164,14 @@ impl Window {
             self.ready.take().map(|ready| *ready)
         } else {
             None
+        }
+    }
+
+    /// How many bytes are offered at least, where what was sent into windows shows that they are scaled, and no more.
+    pub(super) fn at_least(&self, raw: u16) -> u32 {
+        match (self.scale, self.guess.scale) {
+            (None, 1..) => u32::from(raw) << self.guess.scale,
+            _ => 0,
         }
     }
 
@@ -265,6 +279,7 @@ impl Window {
         self.acknowledged = ack;
         if self.edge.is_none() {
             self.guess.raw = if sent > ack { told.raw } else { 0 };
+            self.guess.last = told.raw;
             self.guess.told(ack, told.raw);
         }
         let was_zero = self.zero.take();
@@ -334,7 +349,7 @@ impl Window {
             && edge.saturating_sub(end) < full_sized + less
         {
             self.fill(s.mark);
-        } else if self.guess.raw > 0 {
+        } else if self.guess.last > 0 {
             self.tells_scale(end, full_sized);
         }
         if let Some(mut zero) = self.zero {
@@ -363,7 +378,7 @@ impl Window {
         let flight = end.saturating_sub(self.acknowledged);
         self.scale = self.guess.sent(flight, end, full_sized);
         if self.scale.is_some() {
-            self.guess.raw = 0;
+            (self.guess.raw, self.guess.last) = (0, 0);
         }
     }
 
@@ -433,7 +448,7 @@ mod tests {
         let mut each = all.filter_map(|&(raw, flight)| {
             // All before is acknowledged.
             ack += 1 << 40;
-            guess.raw = raw;
+            (guess.raw, guess.last) = (raw, raw);
             guess.told(ack, raw);
             guess.sent(flight, ack + flight, 1_448)
         });
@@ -449,10 +464,10 @@ mod tests {
         let mut ack = 0;
         for _ in 0..10 {
             // All of it is sent, and half of that acknowledged, behind which less is offered than there was.
-            guess.raw = 10_136;
+            (guess.raw, guess.last) = (10_136, 10_136);
             guess.told(ack, guess.raw);
             assert_eq!(guess.sent(10_136, ack + 10_136, 1_448), None);
-            guess.raw = 1_448;
+            (guess.raw, guess.last) = (1_448, 1_448);
             guess.told(ack + 4_344, guess.raw);
             assert_eq!(guess.sent(5_792, ack + 10_136, 1_448), None);
             assert_eq!(guess.scale, 0);

@@ -20,6 +20,7 @@ pub(super) enum News {
         mark: Mark,
         position: u64,
         window: Option<u32>,
+        least: u32,
         alone: bool,
     },
     Data(Mark),
@@ -131,13 +132,20 @@ impl Sender {
                 mark,
                 position,
                 window,
+                least,
                 alone,
-            } => self.learned(position, window, alone, later(mark)),
+            } => self.learned(position, (window, least), alone, later(mark)),
         }
     }
 
     /// The sender has learned of an acknowledgement.
-    fn learned(&mut self, position: u64, window: Option<u32>, alone: bool, mark: Mark) {
+    fn learned(
+        &mut self,
+        position: u64,
+        (window, least): (Option<u32>, u32),
+        alone: bool,
+        mark: Mark,
+    ) {
         let gap = &mut self.gap;
         let progress = position > self.acknowledged;
         if progress {
@@ -172,11 +180,22 @@ impl Sender {
         } else {
             if self.shut {
                 gap.opens(mark, 0);
+            } else if !progress
+                && position >= self.sent
+                && self.fills_least
+                && least / 2 >= self.least
+            {
+                // The sender had filled it, everything is acknowledged, and all that this one tells is a window of twice the
+                // size: who sends as it comes waited for it, if what there was before has no room for that. All by the least of
+                // scales.
+                gap.opens(mark, u64::from(self.least));
+                gap.heard.shut = true;
             }
+            self.least_edge = self.least_edge.max(position + u64::from(least));
             // What a SYN offered says nothing of the windows after it.
             self.edge = 0;
         }
         gap.heard.shut |= shut;
-        self.shut = shut;
+        (self.shut, self.least) = (shut, least);
     }
 }

@@ -9,6 +9,7 @@ mod plots;
 mod random;
 mod stamps;
 mod tshark;
+mod unscaled;
 mod waits;
 
 use super::Tracker;

@@ -487,30 +487,6 @@ fn a_window_that_comes_back_whole_is_small_and_one_that_does_not_is_closing() {
     assert_eq!(full.len(), 4);
 }
 
-/// A slow reader offers a segment and seven in turns, and each is filled: whatever its windows are scaled by, no line shows.
-#[test]
-fn what_fills_windows_of_unknown_scale_in_turns_shows_no_full_line() {
-    let bandwidth = |more: u16| {
-        let (mut t, full) = (Script::new(), vec![b'x'; FULL]);
-        let mut seq = 1;
-        for turn in 0..200 {
-            let segments = if turn % 2 == 0 { 1 } else { 7 };
-            t.wait(if turn < 4 { MS / 2 } else { 5 * MS });
-            t.s(1, seq, b"").tcp.window = segments * FULL as u16 + more;
-            for _ in 0..segments {
-                t.c(seq, 1, &full);
-                seq += FULL as u32;
-            }
-        }
-        let seen = t.measured(10_000 * MS);
-        let account = &seen.summary().accounts.as_ref().unwrap()[0];
-        account.time_ns[TimeClass::Bandwidth] / MS
-    };
-    assert_eq!(bandwidth(0), 0);
-    let unfilled = bandwidth(FULL as u16);
-    assert!(unfilled > 500, "{unfilled}");
-}
-
 #[test]
 fn a_sender_that_does_not_fill_the_window_never_waits_for_it() {
     let mut t = windows(4_000);
