@@ -43,6 +43,8 @@ pub struct Crossing {
     pub ns: i64,
     /// Whether that is a part of what calls took here, and so no more than all of it.
     pub is_within: bool,
+    /// Whether some of a connection's calls may be missing between those that are judged.
+    pub may_lack_calls: bool,
 }
 
 /// What the connections that do so have in common.
@@ -138,7 +140,10 @@ impl Connection {
         let life = self.last - self.first;
         let alternates = self.overlapping * OVERLAPPING <= self.calls;
         let many = self.calls.saturating_add(more) >= MANY;
-        let chatty = many && needed < self.calls && self.path_ns(crossing) >= life / 2;
+        // Those that the capture lost crossed the path as well: no more than it has, or nothing could be said of it.
+        let all = if crossing.may_lack_calls { 2 } else { 1 };
+        let crossed_ns = self.path_ns(crossing).saturating_mul(all);
+        let chatty = many && needed < self.calls && crossed_ns >= life / 2;
         (chatty && alternates && habit == wanted).then_some(needed)
     }
 }
@@ -229,6 +234,7 @@ mod tests {
         Crossing {
             ns,
             is_within: false,
+            may_lack_calls: false,
         }
     }
 
@@ -293,6 +299,7 @@ mod tests {
             let crossing = Crossing {
                 ns: 50 * MS,
                 is_within,
+                may_lack_calls: false,
             };
             rounds.chatter(Habit::Questions, crossing, |_| 0).saved_ns
         };
@@ -331,6 +338,23 @@ mod tests {
         assert_eq!(spared(29), None);
         assert_eq!(spared(30), Some((ConnectionId(7), 19, 20)));
         assert_eq!(spared(u64::MAX), Some((ConnectionId(7), 19, 20)));
+    }
+
+    #[test]
+    fn calls_that_the_capture_lost_between_others_were_on_the_path_as_well() {
+        let mut rounds = Rounds::default();
+        for i in 0..100 {
+            let first = Time(i * 25 * MS);
+            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+        }
+        let may_lack = |may_lack_calls| {
+            let crossing = Crossing {
+                may_lack_calls,
+                ..crossing(0)
+            };
+            rounds.chatter(Habit::Questions, crossing, |_| 0).calls
+        };
+        assert_eq!((may_lack(false), may_lack(true)), (0, 100));
     }
 
     #[test]

@@ -397,7 +397,15 @@ impl Diagnoser {
         };
         // What a client waits holds the way to its server.
         let is_within = basis == Basis::Client;
-        let [least, most] = [least_ns, most_ns].map(|ns| Crossing { ns, is_within });
+        let other = seen.server.filter(|_| basis == Basis::Matched);
+        let lacks = |which: usize| self.captures[which].tcp.missing_gaps > 0;
+        let is_lossy = other.is_some_and(lacks);
+        let [least, most] = [(least_ns, false), (most_ns, is_lossy || lacks(seen.main()))];
+        let [least, most] = [least, most].map(|(ns, may_lack_calls)| Crossing {
+            ns,
+            is_within,
+            may_lack_calls,
+        });
         let mut spared = Spared::default();
         let mut chatter = [Chatter::default(); 2];
         let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
@@ -420,8 +428,6 @@ impl Diagnoser {
                 spared.by_statement(habit, is_sure && is_worth);
             }
         }
-        let other = seen.server.filter(|_| basis == Basis::Matched);
-        let is_lossy = other.is_some_and(|server| self.captures[server].tcp.missing_gaps > 0);
         let own: &[Habit] = match self.kind {
             _ if !is_spared => &[],
             // Only turns tell requests to write from questions.

@@ -220,6 +220,12 @@ fn untold_waits(facts: &Facts<'_>) -> Text {
             ns = Value::Duration(ns),
         );
     }
+    let spared = facts.account.sums.of(Cause::Chatty);
+    let spared_ns = spared.hi_ns.map_or(0, |hi| hi - spared.lo_ns);
+    let are_lossy = facts.captures.iter().any(|c| c.tcp.missing_gaps > 0);
+    if are_lossy && spared_ns >= facts.account.total_ns / ACCUSED_SHARE {
+        return " How many turns there were, and whether they could be fewer, is not known, as packets are missing from the capture: capture with a larger buffer (tcpdump -B 65536).".into();
+    }
     // Only where windows are not known it is not told whether a buffer or they held bytes back.
     let buffered = facts.account.sums.of(Cause::SendBuffer);
     let unsure_ns = buffered.hi_ns.map_or(0, |hi| hi - buffered.lo_ns);
