@@ -20,9 +20,9 @@
 //! Whether the other host is up and still has that address; whether a firewall, a
 //! NAT or a load balancer on the way forgot the connection, which they do after
 //! some time of silence. For how long all these connections were quiet at least,
-//! where it was a second or more, is said: keep-alives below that time keep them, as
-//! `tcp_keepalive_time` or `SQLNET.EXPIRE_TIME` send them. Links and routes at that
-//! moment.
+//! where it was a second or more, is said: keep-alives below that time keep them,
+//! as `tcp_keepalive_time` or `SQLNET.EXPIRE_TIME` send them. Links and routes at
+//! that moment.
 //!
 //! # When it is wrong
 //! A capture that ends during an outage which the connection survived.
