@@ -128,6 +128,7 @@ def held(rows, served, delay_ms, op):
         expectation.forbid += ["server-slow", "server-stall"]
         # From one end it may be the server's work.
         expectation.alone = ["undetermined"]
+    if expectation.side == ["client"]:
         wrong = ["server-slow", "server-stall", "network-delay"]
         told = dict(side=["client"], cause=["lock-wait"], first=[r"keep for themselves"], forbid=wrong)
         told["where"] = [expect.on(["lock-wait"], operation=f"smb2 {op}")]

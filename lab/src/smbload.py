@@ -94,9 +94,12 @@ class Session:
         self.call(TREE_CONNECT, struct.pack("<HHHH", 9, 0, 72, len(path)) + path)
 
     def open(self, name, oplock=NONE, access=0x0012019F):
+        """The id of a file; `granted` is the oplock that it was given."""
         text = name.encode("utf-16-le")
         body = struct.pack("<HBBIQQIIIIIHHII", 57, 0, oplock, 2, 0, 0, access, 0x80, 7, 1, 0, 120, len(text), 0, 0) + (text or b"\0")
-        return self.call(CREATE, body)[64:80]
+        answer = self.call(CREATE, body)
+        self.granted = answer[2]
+        return answer[64:80]
 
     def close(self, file):
         self.call(CLOSE, struct.pack("<HHI16s", 24, 0, 0, file))
@@ -144,11 +147,15 @@ class Session:
         end = time.monotonic() + secs
         while (left := end - time.monotonic()) > 0:
             handle = self.open(file, BATCH)
-            if self.breaks or select.select([self.socket], [], [], left)[0] and self.receive()[0] == UNASKED:
+            # Others may have it open just now: then it is tried again.
+            if self.granted == BATCH and self.is_asked_back(left):
                 self.breaks.clear()
                 time.sleep(held_ms / 1e3)
             self.close(handle)
             time.sleep(0.005)
+
+    def is_asked_back(self, within_s):
+        return self.breaks or select.select([self.socket], [], [], within_s)[0] and self.receive()[0] == UNASKED
 
     def locks(self, file="data.bin", n=10**9, secs=10**9, held_ms=0, think_ms=0):
         """Locks the same byte as others do, holds it for a while, lets it go."""

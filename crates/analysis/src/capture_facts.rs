@@ -398,6 +398,7 @@ impl CaptureFacts {
         self.hosts.add(c.client.address);
         self.hosts.add(c.server.address);
         self.think.closed(c.id);
+        self.locks.closed(c);
         self.sent_again.closed(c);
         let [_, answered] = &c.directions;
         let server = number_of(c.server);

@@ -256,7 +256,10 @@ impl<'a> Facts<'a> {
         let a = &self.account;
         let lost_ns = a.loss_ns.saturating_add(a.outage_ns);
         let mean = (a.total_ns - lost_ns) / a.calls.max(1) as i64;
-        lost_ns >= (a.total_ns / ACCUSED_SHARE).max(1) && mean < self.thresholds.fast_enough_ns
+        // What one capture knows of the network has the losses in it.
+        let is_steady = self.matched.is_none_or(|m| !self.is_slow(&m.clean_network));
+        let is_lossy = lost_ns >= (a.total_ns / ACCUSED_SHARE).max(1);
+        is_lossy && is_steady && mean < self.thresholds.fast_enough_ns
     }
 
     /// Whether a part of what messages waited for under way may be accused: calls are slow, and it is a

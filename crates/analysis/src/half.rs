@@ -100,11 +100,13 @@ const PENDING: u64 = 1 << 62;
 #[must_use]
 pub fn work_of(call: &Call) -> u64 {
     match call.protocol {
-        Protocol::Smb2 => match (work_of_file(call), call.detail.get(Field::Pending)) {
+        Protocol::Smb2 => match (work_of_waiter(call), call.detail.get(Field::Pending)) {
             (Some(file), Some(_)) => file | PENDING,
             (Some(file), None) => file,
-            // The snap length hides which.
-            (None, Some(_)) if matches!(call.op.as_str(), "CREATE" | "LOCK") => OF_FILES | PENDING,
+            // The snap length hides which, or it is renamed, which the leases of others hold up as well.
+            (None, Some(_)) if matches!(call.op.as_str(), "CREATE" | "LOCK" | "SET_INFO") => {
+                OF_FILES | PENDING
+            }
             (None, _) => 0,
         },
         p if p.is_sql() => statement_of(call)
@@ -119,21 +121,36 @@ pub fn work_of_statement(id: u64) -> u64 {
     id & !OF_FILES
 }
 
-/// The same of an SMB client's call that may have to wait for a file that others have: of one that opens it the file, of one
-/// that locks a part of it that part.
+/// The same of an SMB client's call that may have to wait for what others have: of one that opens a file the file, of one
+/// that locks a part of it that part. A lock that was refused has not waited.
+fn work_of_waiter(call: &Call) -> Option<u64> {
+    match call.op.as_str() {
+        "CREATE" => work_of_opened(call),
+        "LOCK" if call.outcome == Outcome::Ok => work_of_file(call),
+        _ => None,
+    }
+}
+
+/// The same of the part of a file that an SMB client locks or lets go.
 #[must_use]
 pub fn work_of_file(call: &Call) -> Option<u64> {
-    let file = call.detail.get(Field::File)?;
-    let part = match call.op.as_str() {
-        "CREATE" | "OPLOCK_BREAK" => None,
-        "LOCK" | "UNLOCK" => Some((
-            call.detail.get(Field::Offset)?,
-            call.detail.get(Field::Count)?,
-        )),
-        _ => return None,
-    };
-    let hash = foldhash::fast::FixedState::default().hash_one((file, part));
-    Some(hash & !PENDING | OF_FILES)
+    let get = |field| call.detail.get(field);
+    Some(file_number((
+        get(Field::File)?,
+        Some((get(Field::Offset)?, get(Field::Count)?)),
+    )))
+}
+
+/// The same of a whole file of SMB.
+#[must_use]
+pub fn work_of_opened(call: &Call) -> Option<u64> {
+    Some(file_number((call.detail.get(Field::File)?, None)))
+}
+
+/// A file and a part of it.
+fn file_number(what: (u64, Option<(u64, u64)>)) -> u64 {
+    let hash = foldhash::fast::FixedState::default().hash_one(what);
+    hash & !PENDING | OF_FILES
 }
 
 /// Whether a [work](work_of) is that of a database, whose sessions have one call under way.

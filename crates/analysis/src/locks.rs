@@ -13,15 +13,18 @@
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
 //! ([`Coincidences`]).
 //!
-//! Of SMB all is said: who locks a part of a file has it until it lets go ([MS-SMB2] 3.3.5.14), and who opens a file that
-//! another client holds for itself waits until that has given it back, as the server asked it to (3.3.4.6). So an answer
-//! that comes then had waited for that.
+//! SMB says more: who locks a part of a file has it until it lets go ([MS-SMB2] 3.3.5.14), who opens a file that another
+//! client holds for itself waits until that has given it back, as the server asked it to (3.3.4.6), and who has to wait is
+//! told that the answer will come later. So an answer that was promised and comes then had waited for that ([`files`]).
 
-use crate::half::{file_of_work, is_of_file, statement_of, work_of, work_of_file};
+mod files;
+
+use self::files::Files;
+use crate::half::{file_of_work, is_of_file, statement_of, work_of};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
-use model::{Call, ConnectionId, Endpoint, Mark, Outcome, Protocol, Time, limits};
+use model::{Call, ConnectionId, ConnectionSummary, Endpoint, Mark, Protocol, Time, limits};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
@@ -51,26 +54,16 @@ const DEVIATIONS: f64 = 5.0;
 #[derive(Default)]
 struct Server {
     sessions: HashMap<ConnectionId, Session, foldhash::fast::FixedState>,
-    /// Parts of files that a connection has locked, by their works.
-    files: HashMap<(ConnectionId, u64), Locked, foldhash::fast::FixedState>,
+    files: Files,
     /// In the order in which they ended.
     ended: VecDeque<Ended>,
     /// The soonest that any session asked again: so long a crossing may take.
     least_pause_ns: Option<i64>,
 }
 
-/// A part of a file that a connection has locked since then, and how long the server had worked for that until then.
-#[derive(Clone, Copy)]
-struct Locked {
-    since: Time,
-    worked_ns: i64,
-}
-
 struct Session {
     /// When its last answer had passed.
     answered: Time,
-    /// How long the server has worked for it, of protocols that lock files.
-    worked_ns: i64,
     open: Option<Transaction>,
 }
 
@@ -224,8 +217,8 @@ impl Locks {
         if !may_lock || !is_known && self.servers.len() >= limits::LOCK_SERVERS {
             return;
         }
-        if call.protocol == Protocol::Smb2Callback {
-            self.given_back(call, asked, said);
+        if is_file {
+            self.of_files(call, [begun, asked, said]);
             return;
         }
         let table = statement_of(call).and_then(|s| changed_table(&s.normal));
@@ -240,9 +233,6 @@ impl Locks {
             if server.sessions.len() < limits::LOCK_SESSIONS {
                 let session = Session::new(said.time, table);
                 server.sessions.insert(call.connection, session);
-            }
-            if is_file {
-                server.locks(call, (asked, said));
             }
             return;
         };
@@ -271,14 +261,6 @@ impl Locks {
             }
             return;
         }
-        if is_file {
-            // What it holds from this answer on was held for none of it.
-            session.worked_ns = session
-                .worked_ns
-                .saturating_add((said.time - asked.time).max(0));
-            server.locks(call, (asked, said));
-            return;
-        }
         if let Some(open) = &mut session.open {
             open.thought_ns = open.thought_ns.saturating_add(thought_ns);
             open.paused_ns = open.paused_ns.saturating_add(pause);
@@ -303,25 +285,29 @@ impl Locks {
         }
     }
 
-    /// A client has given back a file, as the server asked it to.
-    fn given_back(&mut self, call: &Call, asked: Mark, said: Mark) {
-        // It is the server that asks.
-        let (Some(server), Some(file)) = (self.servers.get_mut(&call.client), work_of_file(call))
-        else {
+    /// A call of SMB, or of a server that asks a file back.
+    fn of_files(&mut self, call: &Call, times: [Mark; 3]) {
+        let [_, asked, said] = times;
+        if call.protocol == Protocol::Smb2Callback {
+            // It is the server that asks.
+            if let Some(server) = self.servers.get_mut(&call.client)
+                && let Some(ended) = server.files.given_back(call, asked, said)
+            {
+                server.end(ended);
+            }
             return;
-        };
-        let took = said.time - asked.time;
-        server.end(Ended {
-            connection: call.connection,
-            transaction: Transaction {
-                tables: vec![file],
-                since: asked.time,
-                thought_ns: (took - server.least_pause_ns.unwrap_or(0)).max(0),
-                paused_ns: took,
-            },
-            asked: said,
-            said: said.time,
-        });
+        }
+        let server = self.servers.entry(call.server).or_default();
+        for ended in server.files.call(call, times) {
+            server.end(ended);
+        }
+    }
+
+    /// A connection is over.
+    pub fn closed(&mut self, c: &ConnectionSummary) {
+        if let Some(server) = self.servers.get_mut(&c.server) {
+            server.files.closed(c.id);
+        }
     }
 
     /// What of a wait for an answer may have been one for locks that other sessions held while their clients
@@ -385,16 +371,12 @@ impl Locks {
             }
         }
         if let Some((_, is_pending)) = file {
-            // The server said that it would answer later: as a rule when somebody else has the file, whom not every capture shows.
-            let unseen_ns = if is_pending { to - from } else { 0 };
-            if let_go.is_none() && unseen_ns == 0 {
-                return None;
-            }
-            let sure_ns = let_go.map_or(0, |_| chain_ns);
-            return Some(LockWait {
-                ns: ns.max(unseen_ns).min(to - from),
-                chain_ns: sure_ns.min(to - from),
-                paused_ns: paused_ns.max(unseen_ns).min(to - from),
+            // As a rule it was promised for later as somebody else has the file, whom not every capture shows.
+            let wait_ns = to - from;
+            return is_pending.then_some(LockWait {
+                ns: wait_ns,
+                chain_ns: let_go.map_or(0, |_| chain_ns).min(wait_ns),
+                paused_ns: wait_ns,
                 let_go,
             });
         }
@@ -410,40 +392,6 @@ impl Locks {
 }
 
 impl Server {
-    /// A call of SMB, which may lock a part of a file or let it go.
-    fn locks(&mut self, call: &Call, (asked, said): (Mark, Mark)) {
-        let Some(part) = work_of_file(call).filter(|_| call.outcome == Outcome::Ok) else {
-            return;
-        };
-        let of = (call.connection, part);
-        let session = self.sessions.get(&call.connection);
-        let worked_ns = session.map_or(0, |s| s.worked_ns);
-        match call.op.as_str() {
-            "LOCK" if self.files.len() < limits::LOCK_SESSIONS => {
-                let since = said.time;
-                self.files.insert(of, Locked { since, worked_ns });
-            }
-            "UNLOCK" => {
-                if let Some(held) = self.files.remove(&of) {
-                    let meanwhile_ns = worked_ns - held.worked_ns;
-                    let paused_ns = (asked.time - held.since - meanwhile_ns).max(0);
-                    self.end(Ended {
-                        connection: call.connection,
-                        transaction: Transaction {
-                            tables: vec![part],
-                            since: held.since,
-                            thought_ns: (paused_ns - self.least_pause_ns.unwrap_or(0)).max(0),
-                            paused_ns,
-                        },
-                        asked,
-                        said: said.time,
-                    });
-                }
-            }
-            _ => {}
-        }
-    }
-
     fn end(&mut self, ended: Ended) {
         if self.ended.len() >= limits::LOCKS_ENDED {
             self.ended.pop_front();
@@ -462,11 +410,7 @@ impl Session {
             since: answered,
             ..Transaction::default()
         });
-        Session {
-            answered,
-            worked_ns: 0,
-            open,
-        }
+        Session { answered, open }
     }
 }
 
@@ -654,11 +598,13 @@ mod tests {
         }
     }
 
-    /// What of a wait from 20 ms on until then was one for a file, behind what others did before.
+    /// What of a wait from 20 ms on until then was one for a file, behind what others did before; the server had said that
+    /// it would answer later.
     fn file_waits(before: &[Call], op: &str, until: i64) -> Option<(i64, i64)> {
         let mut locks = Locks::default();
         before.iter().for_each(|call| locks.call(call));
-        let waits = smb(WAITER, op, 20, until - 20);
+        let mut waits = smb(WAITER, op, 20, until - 20);
+        waits.detail.set(Field::Pending, 1);
         locks.call(&waits);
         let at = |ms: i64| Time(ms * MS);
         let (mut chance, work) = (Coincidences::default(), work_of(&waits));
@@ -675,41 +621,58 @@ mod tests {
             smb(HOLDER, "LOCK", 5, 1),
             smb(HOLDER, "UNLOCK", 100, 1),
         ];
-        // From the 21st millisecond on, until the holder asks to let go.
-        assert_eq!(file_waits(&held, "LOCK", 104), Some((81, 81)));
-        // Long after that it waited for something else.
-        assert_eq!(file_waits(&held, "LOCK", 120), None);
+        // From then on until the holder asks to let go.
+        assert_eq!(file_waits(&held, "LOCK", 104), Some((84, 81)));
+        // Long after that it waited for something else, or for somebody who is not seen.
+        assert_eq!(file_waits(&held, "LOCK", 120), Some((100, 0)));
         // What the server works for the holder meanwhile is no thought.
         let busy = [&held[..2], &[smb(HOLDER, "READ", 10, 80)], &held[2..]].concat();
-        assert!(file_waits(&busy, "LOCK", 102).is_some_and(|(_, sure)| sure < 15));
-        assert_eq!(file_waits(&held, "READ", 102), None);
+        assert!(file_waits(&busy, "LOCK", 104).is_some_and(|(_, sure)| sure < 15));
+        // Closing lets go as well.
+        let closed = [&held[..2], &[smb(HOLDER, "CLOSE", 100, 1)]].concat();
+        assert_eq!(file_waits(&closed, "LOCK", 104), Some((84, 81)));
     }
 
     #[test]
     fn who_opens_what_the_server_asks_another_to_give_back_waits_for_that() {
         let asked = [
             smb(HOLDER, "CREATE", 0, 1),
+            smb(HOLDER, "QUERY_INFO", 6, 1),
             smb(HOLDER, "OPLOCK_BREAK", 21, 70),
         ];
-        assert_eq!(file_waits(&asked, "CREATE", 95), Some((72, 72)));
-        assert_eq!(file_waits(&asked, "CREATE", 100), None);
-        assert_eq!(file_waits(&asked[..1], "CREATE", 92), None);
+        // But for 2 ms, in which the holder asked again before: so long its path may take.
+        assert_eq!(file_waits(&asked, "CREATE", 95), Some((75, 70)));
+        assert_eq!(file_waits(&asked, "CREATE", 100), Some((80, 0)));
+        assert_eq!(file_waits(&asked[..2], "CREATE", 95), Some((75, 0)));
+        // What it writes back first is the server's work, and how far away it is nobody knows that never asked again.
+        let writes = [&asked[..2], &[smb(HOLDER, "WRITE", 25, 60)], &asked[2..]].concat();
+        assert!(file_waits(&writes, "CREATE", 95).is_some_and(|(_, sure)| sure < 10));
+        let once = [asked[0].clone(), asked[2].clone()];
+        assert_eq!(file_waits(&once, "CREATE", 95), Some((75, 0)));
     }
 
     #[test]
-    fn what_the_server_said_it_would_answer_later_may_have_waited_for_somebody() {
-        let mut waits = smb(WAITER, "CREATE", 20, 70);
-        waits.detail.set(Field::Pending, 1);
+    fn what_was_not_promised_for_later_waited_for_nobody() {
+        let held = [
+            smb(HOLDER, "CREATE", 0, 1),
+            smb(HOLDER, "LOCK", 5, 1),
+            smb(HOLDER, "UNLOCK", 100, 1),
+        ];
         let mut locks = Locks::default();
-        locks.call(&waits);
-        let work = work_of(&waits);
-        let span = (Time(20 * MS), Time(90 * MS));
-        let mut chance = Coincidences::default();
-        let wait = locks
-            .waited(waits.server, waits.connection, work, span, &mut chance)
-            .unwrap();
-        assert_eq!(chance.judged(work, wait.ns, wait.chain_ns), (70 * MS, 0));
-        assert!(wait.let_go.is_none());
+        held.iter().for_each(|call| locks.call(call));
+        let waits = smb(WAITER, "LOCK", 20, 84);
+        let span = (Time(20 * MS), Time(104 * MS));
+        let mut wait = |call: &Call| {
+            let chance = &mut Coincidences::default();
+            locks.waited(call.server, call.connection, work_of(call), span, chance)
+        };
+        assert!(wait(&waits).is_none());
+        // One that must not wait is refused.
+        let refused = Call {
+            outcome: model::Outcome::Error("LOCK_NOT_GRANTED"),
+            ..waits
+        };
+        assert_eq!(work_of(&refused), 0);
     }
 
     #[test]

@@ -51,7 +51,7 @@ fields! {
     Eof "eof" FieldKind::Flag;
     /// How durable a WRITE was asked to be.
     Stable "stable" FieldKind::Word(&["UNSTABLE", "DATA_SYNC", "FILE_SYNC"]);
-    /// The server said that it would answer later (SMB: STATUS_PENDING), as it does when somebody else has the file.
+    /// The server said that it would answer later (SMB: STATUS_PENDING), as it may when somebody else has the file.
     Pending "pending" FieldKind::Flag;
     /// NFSv4.1 session slot.
     Slot "slot" FieldKind::Integer;

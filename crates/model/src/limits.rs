@@ -356,13 +356,16 @@ pub const METRICS_LABELS: usize = 500;
 /// Servers of databases of which locks are followed, and sessions of one, those seen first; transactions of one that
 /// ended last; tables that statements change, and those of one transaction. Beyond them fewer waits are known to be
 /// possibly for locks.
-/// Files that one SMB connection has open.
-pub const SMB_FILES: usize = 4_096;
 pub const LOCK_SERVERS: usize = 1_024;
 pub const LOCK_SESSIONS: usize = 16_384;
 pub const LOCKS_ENDED: usize = 16_384;
 pub const LOCK_TABLES: usize = 16_384;
 pub const LOCK_TABLES_EACH: usize = 16;
+/// Parts of files that one SMB connection has locked.
+pub const LOCK_PARTS: usize = 1_024;
+
+/// Files that one SMB connection has open, and trees: more are forgotten, all of them.
+pub const SMB_FILES: usize = 4_096;
 
 /// Hosts of a capture whose own calls are held against what is asked of them, those seen first; open connections, and pairs
 /// of hosts; servers of one host that are told apart. Beyond them a host's own calls are not known to be for others'.

@@ -340,7 +340,8 @@ impl Diagnoser {
         {
             parts.blocks.begin(begin);
         }
-        let backwards = self.is_backwards(&pair[client]);
+        let (protocol, _) = self.ops.name(pair[client].op);
+        let backwards = protocol.is_callback() || self.is_backwards(&pair[client]);
         let (c, s) = match backwards {
             false => (&pair[client], &pair[1 - client]),
             true => (&pair[1 - client], &pair[client]),

@@ -23,23 +23,27 @@
 //! may have been such a wait is not held against the server either.
 //!
 //! SMB says who locks what, and what the server asks back of whom (`smb2.cb`): an
-//! answer that comes within 5 ms of when that was let go had waited for it. Where
-//! the capture shows nobody who held it, and the server had said that it would
-//! answer later (STATUS_PENDING), it may have.
+//! answer that the server had promised for later (STATUS_PENDING), and that comes
+//! within 5 ms of when that was let go, had waited for it. What the server worked
+//! for whoever held it meanwhile, as when that writes back what it kept, is no
+//! thought of its client. Where the capture shows nobody who held it, it may have
+//! waited so.
 //!
 //! # What to check next
 //! What the client did between its last statement and the end of its transaction:
 //! the packets shown are that end, and the answer that came then. Of files: which
 //! program on that client has them open (Windows: Get-SmbOpenFile, Samba:
-//! smbstatus), and whether it needs them for itself alone. The server's own
-//! view of its locks (`pg_locks` and `log_lock_waits`, `sys.innodb_lock_waits`,
+//! smbstatus), and whether it needs them for itself alone. The server's own view of
+//! its locks (`pg_locks` and `log_lock_waits`, `sys.innodb_lock_waits`,
 //! `v$session`'s blocking session) names who waited for whom.
 //!
 //! # When it is wrong
-//! One program that asks over several sessions may commit in one of them just as it
-//! knows that another will be answered. A pooler that gives a session to a client
-//! for a whole transaction makes others wait in the same way, without any lock:
-//! what to do is the same.
+//! Locks of SMB that overlap and do not begin and end alike are not seen to wait
+//! for each other, and several connections of one client (multichannel) are held to
+//! be several clients. One program that asks over several sessions may commit in
+//! one of them just as it knows that another will be answered. A pooler that gives
+//! a session to a client for a whole transaction makes others wait in the same way,
+//! without any lock: what to do is the same.
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::diagnose::Kind;
@@ -50,7 +54,7 @@ use ledger::Cause;
 
 pub(super) const ENTRY: Entry = Entry {
     code: "lock-wait",
-    title: "statements waited, or may have, for a lock that another client held while it thought",
+    title: "calls waited, or may have, for what another client held while it thought",
     side: None,
     of: Of::Calls,
     sure: [0.5, 0.5],

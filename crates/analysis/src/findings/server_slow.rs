@@ -177,7 +177,9 @@ fn locks(facts: &Facts<'_>) -> Text {
 /// time.
 fn lock_waits(facts: &Facts<'_>) -> Option<LockWaits> {
     let waits = facts.worst.lock_waits;
-    (waits.paused_ns > 0 && waits.paused_ns >= facts.account.service_ns / 2).then_some(waits)
+    let is_worth = waits.paused_ns > 0 && waits.paused_ns >= facts.account.service_ns / 2;
+    // Of files there is no transaction.
+    (is_worth && !waits.are_files()).then_some(waits)
 }
 
 #[cfg(test)]

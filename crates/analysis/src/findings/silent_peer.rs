@@ -20,9 +20,10 @@
 //! Whether the other host is up and still has that address; whether a firewall, a
 //! NAT or a load balancer on the way forgot the connection, which they do after
 //! some time of silence. For how long all these connections were quiet at least,
-//! where it was a second or more, is said: keep-alives below that time keep them,
-//! as `tcp_keepalive_time` or `SQLNET.EXPIRE_TIME` send them. Links and routes at
-//! that moment.
+//! where it was a second or more, is said: whatever forgot them does so after that
+//! time or less. Keep-alives that come more often keep them, as
+//! `tcp_keepalive_time` or `SQLNET.EXPIRE_TIME` send them. Links and routes at that
+//! moment.
 //!
 //! # When it is wrong
 //! A capture that ends during an outage which the connection survived.
@@ -79,12 +80,22 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let cost: i64 = asked
         .map(|(.., s)| s.lasted_ns())
         .fold(0, i64::saturating_add);
+    let mut known = numbers([
+        ("connections", silent.len() as i64),
+        ("times", worst.times as i64),
+        ("silent_ns", worst.lasted_ns()),
+    ]);
     let heard = heard_before_ns(connection, d, worst);
     let quiet = silent
         .iter()
         .map(|(c, d, s)| heard_before_ns(c, *d, *s).unwrap_or(0))
         .min();
     let quiet = quiet.filter(|ns| *ns >= LONG_NS);
+    known.extend(
+        quiet
+            .map(|ns| numbers([("quiet_ns", ns)]))
+            .unwrap_or_default(),
+    );
     Some(Finding {
         title: match quiet {
             Some(ns) => text!(
@@ -100,12 +111,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         fatal: !goes_on,
         first: Some(first),
         last: silent.iter().map(|(.., s)| s.last.time).max(),
-        facts: numbers([
-            ("connections", silent.len() as i64),
-            ("times", worst.times as i64),
-            ("silent_ns", worst.lasted_ns()),
-            ("quiet_ns", quiet.unwrap_or(0)),
-        ]),
+        facts: known,
         evidence: evidence::of_stuck(facts, &silent, "the segment that nobody acknowledged, sent again for the first and the last time"),
         why: text!(
             "A segment of {bytes} was sent again {times} time{times||s} over {time}, and {peer} was not heard {heard}.{others}",
@@ -126,7 +132,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         remedy: vec![match quiet {
             Some(ns) => text!(
-                "let keep-alives come more often than every {time} (tcp_keepalive_time, SQLNET.EXPIRE_TIME), or let firewalls, NAT and load balancers on the way keep quiet connections for longer; else see whether that host is up",
+                "see whether that host is up, and whether a firewall, NAT or load balancer on the way forgets connections that are quiet, for {time} or less: let keep-alives come more often than it does (tcp_keepalive_time, SQLNET.EXPIRE_TIME), or raise its limit",
                 time = Value::Duration(ns),
             ),
             None => "see whether that host is up, and whether a firewall or NAT on the way forgot the connection".into(),
@@ -216,7 +222,8 @@ mod tests {
             "{title}"
         );
         assert_eq!(f.facts[3].value, 1_000 * MS);
-        assert!(quiet(999).title.to_string().ends_with("any more"));
+        let short = quiet(999);
+        assert!(short.title.to_string().ends_with("any more") && short.facts.len() == 3);
     }
 
     /// The same of two captures, of what the client sends.

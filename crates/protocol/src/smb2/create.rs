@@ -36,8 +36,8 @@ pub(super) fn has_name(command: u16) -> bool {
     matches!(command, CREATE | TREE_CONNECT)
 }
 
-/// The name in a request, as people write it.
-pub(super) fn name(command: u16, message: &[u8]) -> Option<String> {
+/// The name in a request, as people write it, and whether all of it was captured.
+pub(super) fn name(command: u16, message: &[u8]) -> Option<(String, bool)> {
     let at = match command {
         CREATE => HEADER + 44,
         TREE_CONNECT => HEADER + 4,
@@ -46,14 +46,11 @@ pub(super) fn name(command: u16, message: &[u8]) -> Option<String> {
     let start = usize::from(u16_at(message, at)?);
     let length = usize::from(u16_at(message, at + 2)?);
     let name = message.get(start..)?;
-    let name = name.get(..length).unwrap_or(name);
-    let (units, _) = name.as_chunks::<2>();
+    let whole = name.get(..length);
+    let (units, _) = whole.unwrap_or(name).as_chunks::<2>();
     let units = units.iter().map(|u| u16::from_le_bytes(*u));
-    Some(
-        char::decode_utf16(units)
-            .map(|c| c.unwrap_or('\u{fffd}'))
-            .collect(),
-    )
+    let text = char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}'));
+    Some((text.collect(), whole.is_some()))
 }
 
 /// A file's id as one number.

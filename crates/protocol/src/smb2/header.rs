@@ -98,6 +98,10 @@ pub(super) struct Header {
     pub command: u16,
     pub response: bool,
     pub asynchronous: bool,
+    /// It works on what the request before it in the same message opened.
+    pub related: bool,
+    /// The share, but for an asynchronous message.
+    pub tree: Option<u32>,
     /// Where the next header stands, from this one; 0 for the last.
     pub next: u32,
     pub message_id: u64,
@@ -105,7 +109,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Bytes of a header up to what is read of it.
-    pub(super) const READ: usize = 32;
+    pub(super) const READ: usize = 40;
 
     /// Reads the header that starts here.
     pub(super) fn parse(bytes: &[u8]) -> Option<Header> {
@@ -120,6 +124,8 @@ impl Header {
             command,
             response: flags & 1 != 0,
             asynchronous: flags & 2 != 0,
+            related: flags & 4 != 0,
+            tree: u32_at(header, 36).filter(|_| flags & 2 == 0),
             next: u32_at(header, 20)?,
             message_id: u64_at(header, 24)?,
         })

@@ -22,6 +22,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::limits;
 use std::hash::BuildHasher;
+use std::sync::Arc;
 
 /// Breaks that wait for their clients.
 const BREAKS: usize = 64;
@@ -33,11 +34,6 @@ const OPLOCK: u16 = 24;
 const LEASE: u16 = 44;
 const EXCLUSIVE: u8 = 8;
 const BATCH: u8 = 9;
-
-/// A file by its name, as one number: names differ in case and are the same.
-pub(super) fn named(name: &str) -> Option<u64> {
-    (!name.is_empty()).then(|| FixedState::default().hash_one(name.to_lowercase()))
-}
 
 /// The oplock that a CREATE's response grants.
 pub(super) fn level(message: &[u8]) -> u8 {
@@ -55,7 +51,7 @@ pub(super) fn lease(message: &[u8]) -> Option<u64> {
         }
         match u32_at(context, 0)? as usize {
             0 => return None,
-            next => at += next,
+            next => at = at.checked_add(next)?,
         }
     }
     None
@@ -103,20 +99,49 @@ pub(super) struct Break {
 pub(super) struct Opens {
     /// By the number of a file's id.
     files: HashMap<u64, Open, FixedState>,
+    /// How many of them have a lease.
+    leases: HashMap<u64, u32, FixedState>,
+    /// The names of shares, by the numbers of trees.
+    shares: HashMap<u32, Arc<str>, FixedState>,
     breaks: Vec<Break>,
 }
 
 impl Opens {
-    /// A file was opened: its number, the oplock that it was given, and the lease that it has.
-    pub(super) fn opened(&mut self, id: u64, name: &str, level: u8, lease: Option<u64>) {
-        if self.files.len() < limits::SMB_FILES {
-            let open = Open {
-                file: named(name),
-                lease,
-                is_held: matches!(level, EXCLUSIVE | BATCH),
-            };
-            self.files.insert(id, open);
+    /// A share is this tree from here on: the last part of its path.
+    pub(super) fn connected(&mut self, tree: u32, path: &str) {
+        let share = path.rsplit('\\').next().unwrap_or_default();
+        if self.shares.len() >= limits::SMB_FILES {
+            self.shares.clear();
         }
+        self.shares.insert(tree, share.into());
+    }
+
+    /// The path of a file, from the share on where that is known.
+    pub(super) fn path(&self, tree: Option<u32>, name: &str) -> Option<String> {
+        let share = tree.and_then(|tree| self.shares.get(&tree));
+        let name = name.replace('\\', "/");
+        (!name.is_empty()).then(|| match share {
+            Some(share) => format!("{share}/{name}"),
+            None => name,
+        })
+    }
+
+    /// A file was opened: the oplock that it was given, and the lease that it has.
+    pub(super) fn opened(&mut self, id: u64, file: Option<u64>, level: u8, lease: Option<u64>) {
+        if self.files.len() >= limits::SMB_FILES {
+            // What is left of files that were closed unseen.
+            self.files.clear();
+            self.leases.clear();
+        }
+        if let Some(lease) = lease {
+            *self.leases.entry(lease).or_default() += 1;
+        }
+        let open = Open {
+            file,
+            lease,
+            is_held: matches!(level, EXCLUSIVE | BATCH),
+        };
+        self.files.insert(id, open);
     }
 
     /// The file with this id, as all who have it open know it.
@@ -156,12 +181,16 @@ impl Opens {
     /// The client closes a file: what it was asked to give back, if that was the last that it had of it.
     pub(super) fn closed(&mut self, id: u64) -> Option<Break> {
         let open = self.files.remove(&id)?;
-        let is_shared = |lease| self.files.values().any(|o| o.lease == Some(lease));
-        match open.lease {
-            Some(lease) if is_shared(lease) => None,
-            Some(lease) => self.given_back(lease),
-            None => self.given_back(id),
+        let Some(lease) = open.lease else {
+            return self.given_back(id);
+        };
+        let others = self.leases.entry(lease).or_default();
+        *others = others.saturating_sub(1);
+        if *others > 0 {
+            return None;
         }
+        self.leases.remove(&lease);
+        self.given_back(lease)
     }
 
     fn given_back(&mut self, key: u64) -> Option<Break> {
@@ -176,6 +205,15 @@ impl Opens {
 
     /// How many of how many bytes are kept.
     pub(super) fn kept(&self) -> (usize, usize) {
-        (self.files.len(), size_of::<(u64, Open)>())
+        let shares = self.shares.len();
+        (
+            self.files.len() + self.leases.len() + shares,
+            size_of::<(u64, Open)>(),
+        )
     }
+}
+
+/// A file by its path, as one number: paths that differ in case alone are the same.
+pub(super) fn number(path: &str) -> u64 {
+    FixedState::default().hash_one(path.to_lowercase())
 }

@@ -3,7 +3,7 @@
 
 use super::header::{
     CANCEL, CHANGE_NOTIFY, CLOSE, COMMANDS, CREATE, Carried, HEADER, Header, LOCK, NEGOTIATE,
-    OPLOCK_BREAK, TRANSPORT, UNASKED, is_certain, offers_smb2, transport,
+    OPLOCK_BREAK, TRANSPORT, TREE_CONNECT, UNASKED, is_certain, offers_smb2, transport,
 };
 use super::opens::{self, Break, Opens, Told};
 use super::{create, status};
@@ -32,6 +32,12 @@ struct Request {
     outstanding: u32,
     detail: Detail,
     name: Option<Arc<str>>,
+    /// Whether all of that was captured.
+    is_whole: bool,
+    tree: Option<u32>,
+    /// It works on what the CREATE before it in the same message opens; of a CREATE: one behind it closes that.
+    is_related: bool,
+    is_closed: bool,
     unlocks: bool,
     /// The lease that a CREATE asks for.
     lease: Option<u64>,
@@ -55,6 +61,15 @@ enum Part {
     },
     /// The server says that it will answer this later.
     Promised(u64),
+}
+
+impl Part {
+    fn create(&mut self) -> Option<&mut Request> {
+        match self {
+            Part::Request(_, request) => Some(request).filter(|r| r.command == CREATE),
+            _ => None,
+        }
+    }
 }
 
 /// One connection.
@@ -88,7 +103,20 @@ impl Session {
                 true => Direction::ToServer,
                 false => Direction::ToClient,
             });
-            parts.extend(part(&header, own, bytes as u64));
+            let part = part(&header, own, bytes as u64);
+            if let Some(Part::Request(
+                _,
+                Request {
+                    command: CLOSE,
+                    is_related: true,
+                    ..
+                },
+            )) = &part
+                && let Some(create) = parts.iter_mut().rev().find_map(Part::create)
+            {
+                create.is_closed = true;
+            }
+            parts.extend(part);
             if next < HEADER || next >= left {
                 break;
             }
@@ -145,9 +173,15 @@ impl Session {
             all.set(Field::Status, number);
         }
         if header.command == CREATE
-            && let Some((r, name)) = request.as_ref().and_then(|r| Some((r, r.name.as_ref()?)))
+            && let Some(request) = &request
         {
-            self.opened(cx, name, &mut all, (level, r.lease));
+            self.opened(cx, request, &mut all, level);
+        }
+        if header.command == TREE_CONNECT
+            && let (Some(tree), Some(path)) =
+                (header.tree, request.as_ref().and_then(|r| r.name.as_ref()))
+        {
+            self.opens.connected(tree, path);
         }
         let lost = |span: &Span| span.end_missing;
         match &request {
@@ -170,27 +204,27 @@ impl Session {
     }
 
     /// A file was opened, or could not be: it is known by its name from here on.
-    fn opened(
-        &mut self,
-        cx: &mut Context<'_>,
-        name: &Arc<str>,
-        detail: &mut Detail,
-        (level, lease): (u8, Option<u64>),
-    ) {
-        let Some(file) = opens::named(name) else {
-            return;
-        };
+    fn opened(&mut self, cx: &mut Context<'_>, request: &Request, detail: &mut Detail, level: u8) {
+        let name = request.name.as_ref().filter(|_| request.is_whole);
+        let path = name.and_then(|name| self.opens.path(request.tree, name));
+        let file = path.as_deref().map(opens::number);
         if let Some(id) = detail.get(Field::File) {
-            self.opens.opened(id, name, level, lease);
-            (cx.output).name_files((cx.order, cx.connection.id), |say| {
-                say(Naming::Is {
-                    file,
-                    within: Directory::Root,
-                    name: name.replace('\\', "/").into(),
+            if !request.is_closed {
+                self.opens.opened(id, file, level, request.lease);
+            }
+            if let (Some(file), Some(path)) = (file, path) {
+                (cx.output).name_files((cx.order, cx.connection.id), |say| {
+                    say(Naming::Is {
+                        file,
+                        within: Directory::Root,
+                        name: path.into(),
+                    });
                 });
-            });
+            }
         }
-        detail.set(Field::File, file);
+        if let Some(file) = file {
+            detail.set(Field::File, file);
+        }
     }
 
     /// What a request says of a file, and whether it gives back what the server asked for.
@@ -351,9 +385,20 @@ impl Session {
 
     /// What the message that passed, or began to, said.
     fn passed(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
+        // What the last CREATE of this message opens.
+        let mut opens = None;
         for part in std::mem::take(self.parts.of_mut(d)) {
             match part {
-                Part::Request(id, request) => self.request(cx, id, request, span),
+                Part::Request(id, mut request) => {
+                    if request.command == CREATE {
+                        let name = request.name.as_ref().filter(|_| request.is_whole);
+                        let path = name.and_then(|name| self.opens.path(request.tree, name));
+                        opens = path.as_deref().map(opens::number);
+                    } else if let Some(file) = opens.filter(|_| request.is_related) {
+                        request.detail.set(Field::File, file);
+                    }
+                    self.request(cx, id, request, span);
+                }
                 Part::Response {
                     header,
                     bytes,
@@ -406,13 +451,18 @@ fn part(header: &Header, own: &[u8], bytes: u64) -> Option<Part> {
     if header.command == CANCEL {
         return None;
     }
+    let (name, is_whole) = create::name(header.command, own).unzip();
     let request = Request {
         command: header.command,
         span: Span::NOTHING,
         bytes,
         outstanding: 0,
         detail: create::request(header.command, own),
-        name: create::name(header.command, own).map(Into::into),
+        name: name.map(Into::into),
+        is_whole: is_whole.unwrap_or(false),
+        tree: header.tree,
+        is_related: header.related,
+        is_closed: false,
         unlocks: header.command == LOCK && create::unlocks(own),
         lease: if header.command == CREATE {
             opens::lease(own)
@@ -462,6 +512,10 @@ impl SessionTrait for Session {
                     outstanding: 0,
                     detail: Detail::default(),
                     name: None,
+                    is_whole: false,
+                    tree: None,
+                    is_related: false,
+                    is_closed: false,
                     unlocks: false,
                     lease: None,
                     told: None,
@@ -565,7 +619,13 @@ impl SessionTrait for Session {
         for (id, waiting) in std::mem::take(&mut self.waiting) {
             self.report(cx, id, Some(waiting), None, Outcome::NoResponse(reason));
         }
-        for asked in self.opens.take_breaks() {
+        // What is not known may have been given back on another connection of the same client.
+        for asked in self
+            .opens
+            .take_breaks()
+            .into_iter()
+            .filter(|b| b.file.is_some())
+        {
             self.report_break(cx, &asked, None, Outcome::NoResponse(reason));
         }
     }

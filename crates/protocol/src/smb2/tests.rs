@@ -270,21 +270,40 @@ fn a_lease_is_given_back_with_the_last_that_has_it() {
         let body = [&[44, 0, 0, 0, flags, 0, 0, 0][..], &[9; 16]].concat();
         framed(&message(BREAK, u64::MAX, 1, 0, 0, &body))
     };
-    let closed = framed(&message(CLOSE, 5, 0, 0, 0, &about_file(24)));
-    let calls = |flags| {
-        let calls = of(&[
+    // Two files of the same lease.
+    let opened = |id: u64, file: u8| {
+        let mut answer = opened(id, 255);
+        let at = answer.len() - 24;
+        answer[at..at + 16].fill(file);
+        answer
+    };
+    let closes = |id: u64, file: u8| {
+        let body = [&[24, 0, 0, 0, 0, 0, 0, 0][..], &[file; 16]].concat();
+        framed(&message(CLOSE, id, 0, 0, 0, &body))
+    };
+    let calls = |flags: u8, closed: &[u8]| {
+        let mut events = vec![
             up(&with_lease(3)),
-            down(&opened(3, 255)),
+            down(&opened(3, 7)),
+            up(&with_lease(4)),
+            down(&opened(4, 8)),
             down(&breaks(flags)),
-            up(&closed),
-        ]);
-        let mut back = calls
-            .into_iter()
-            .filter(|c| c.protocol == Protocol::Smb2Callback);
+        ];
+        let closed: Vec<_> = closed
+            .iter()
+            .zip(5..)
+            .map(|(file, id)| closes(id, *file))
+            .collect();
+        events.extend(closed.iter().map(|c| up(c)));
+        let calls = of(&events).into_iter();
+        let mut back = calls.filter(|c| c.protocol == Protocol::Smb2Callback);
         (back.next().map(|c| c.outcome), back.count())
     };
-    assert_eq!(calls(1), (Some(Outcome::Ok), 0));
-    assert_eq!(calls(0), (None, 0));
+    assert_eq!(calls(1, &[7, 8]), (Some(Outcome::Ok), 0));
+    let kept = Outcome::NoResponse(Reason::NoAnswer);
+    assert_eq!(calls(1, &[7]), (Some(kept), 0));
+    // No answer is wanted.
+    assert_eq!(calls(0, &[7, 8]), (None, 0));
 }
 
 #[test]
@@ -337,6 +356,87 @@ fn a_file_is_known_by_its_name_and_a_lock_by_what_it_does() {
     );
     let files: Vec<_> = calls.iter().map(|c| c.detail.get(Field::File)).collect();
     assert!(files[0].is_some() && files.iter().all(|f| *f == files[0]));
+}
+
+/// The numbers of files in a conversation of these messages.
+fn files(messages: &[(bool, Vec<u8>)]) -> Vec<Option<u64>> {
+    let events: Vec<_> = messages
+        .iter()
+        .map(|(is_up, m)| if *is_up { up(m) } else { down(m) })
+        .collect();
+    of(&events)
+        .iter()
+        .map(|c| c.detail.get(Field::File))
+        .collect()
+}
+
+#[test]
+fn what_is_related_to_a_create_works_on_its_file_and_what_closes_it_leaves_nothing() {
+    let pad = |mut bytes: Vec<u8>| {
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        let next = (bytes.len() as u32).to_le_bytes();
+        bytes[20..24].copy_from_slice(&next);
+        bytes
+    };
+    let closes = [&[24, 0, 0, 0, 0, 0, 0, 0][..], &[255; 16]].concat();
+    let mut request = pad(message(CREATE, 3, 0, 0, 0, &create()));
+    request.extend(message(CLOSE, 4, 4, 0, 0, &closes));
+    let mut body = vec![89, 0, BATCH];
+    body.resize(64, 0);
+    body.extend([7; 16]);
+    body.resize(88, 0);
+    let mut answer = pad(message(CREATE, 3, 1, 0, 0, &body));
+    answer.extend(message(CLOSE, 4, 5, 0, 0, &[60, 0]));
+    let seen = files(&[(true, framed(&request)), (false, framed(&answer))]);
+    assert!(seen[0].is_some() && seen == [seen[0]; 2], "{seen:?}");
+    // It is not open any more: nothing can be asked back.
+    let calls = of(&[
+        up(&framed(&request)),
+        down(&framed(&answer)),
+        down(&asks_back()),
+    ]);
+    assert!(calls.iter().all(|c| c.protocol == Protocol::Smb2));
+}
+
+#[test]
+fn a_file_is_told_by_its_share_too_and_not_by_a_part_of_its_name() {
+    const TREE_CONNECT: u16 = 3;
+    let tree = |mut message: Vec<u8>, tree: u8| {
+        message[36] = tree;
+        message
+    };
+    let connects = |id: u64, to: u8, path: &str| {
+        let path: Vec<u8> = path.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let mut body = vec![9, 0, 0, 0, HEADER as u8 + 8, 0, path.len() as u8, 0];
+        body.extend(path);
+        let request = framed(&message(TREE_CONNECT, id, 0, 0, 0, &body));
+        let answer = framed(&tree(message(TREE_CONNECT, id, 1, 0, 0, &[16, 0]), to));
+        [(true, request), (false, answer)]
+    };
+    let opens = |id: u64, on: u8| {
+        let request = framed(&tree(message(CREATE, id, 0, 0, 0, &create()), on));
+        [(true, request), (false, opened(id, 0))]
+    };
+    let all = [
+        connects(1, 1, "\\\\srv\\ann"),
+        connects(2, 2, "\\\\srv\\bob"),
+        opens(3, 1),
+        opens(4, 2),
+        opens(5, 1),
+    ];
+    let seen = files(&all.concat());
+    assert!(
+        seen[2].is_some() && seen[2] == seen[4] && seen[2] != seen[3],
+        "{seen:?}"
+    );
+    // The snap length cuts the name.
+    let mut cut = message(CREATE, 3, 0, 0, 0, &create());
+    cut[64 + 46] = 200;
+    let seen = files(&[
+        (true, framed(&cut)),
+        (false, framed(&message(CREATE, 3, 1, NOT_FOUND, 0, &[9, 0]))),
+    ]);
+    assert_eq!(seen, [None]);
 }
 
 proptest! {

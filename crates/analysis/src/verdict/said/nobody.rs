@@ -74,7 +74,10 @@ pub(super) fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let waits = facts.worst.lock_waits;
     let why: Text = match facts.kind {
-        Kind::Calls if waits.are_files() => "the server said that it would answer later, as it does when another client has the file".into(),
+        Kind::Calls if waits.are_files() => match facts.worst.locked.count {
+            0 => "the server said that it would answer later, as it may when another client has the file".into(),
+            _ => "other clients had the files, and the answers came when they let go".into(),
+        },
         Kind::Calls => "other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
     };
