@@ -17,7 +17,8 @@ from kit.kinds import kind
     draw=lambda d: dict(percent=d.log_uniform(3, 20), to_server=d.choice([False, True]), rtt_ms=d.log_uniform(0.2, 4)),
 )
 def bad_member(case, percent, to_server=False, rtt_ms=0.6, sessions=8):
-    turn = ["select {i}, repeat('r', 2000)", "think 2"]
+    # Who pauses for longer than a turn takes makes no loop of them.
+    turn = ["select {i}, repeat('r', 2000)", "think 8"]
     bad = []
     with case.bench(routed=True, noise_limits=pgsql.BUSY) as b:
         database = postgresql.PostgreSQL(b)

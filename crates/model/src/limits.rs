@@ -361,8 +361,8 @@ pub const LOCK_SESSIONS: usize = 16_384;
 pub const LOCKS_ENDED: usize = 16_384;
 pub const LOCK_TABLES: usize = 16_384;
 pub const LOCK_TABLES_EACH: usize = 16;
-/// Parts of files that one SMB connection has locked.
-pub const LOCK_PARTS: usize = 1_024;
+/// Parts of files that are locked at an SMB server.
+pub const LOCK_PARTS: usize = 16_384;
 
 /// Files that one SMB connection has open, and trees: more are forgotten, all of them.
 pub const SMB_FILES: usize = 4_096;

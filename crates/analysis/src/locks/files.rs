@@ -12,6 +12,8 @@ use model::{Call, ConnectionId, Mark, Outcome, Time, limits};
 #[derive(Default)]
 pub(super) struct Files {
     connections: HashMap<ConnectionId, Connection, foldhash::fast::FixedState>,
+    /// How many parts they have locked in all.
+    locked: usize,
 }
 
 /// What a connection has locked, of those that it asked for.
@@ -72,6 +74,7 @@ impl Files {
             }
             _ => Vec::new(),
         };
+        self.locked -= over.len();
         // Calls that overlap are one piece of work.
         let from = asked.time.max(connection.answered);
         connection.worked_ns = connection
@@ -79,8 +82,9 @@ impl Files {
             .saturating_add((said.time - from).max(0));
         connection.answered = connection.answered.max(said.time);
         if let ("LOCK", Outcome::Ok, Some(part)) = (op, call.outcome, work_of_file(call))
-            && connection.locked.len() < limits::LOCK_PARTS
+            && self.locked < limits::LOCK_PARTS
         {
+            self.locked += 1;
             connection.locked.push(Locked {
                 part,
                 file: work_of_opened(call),
@@ -112,7 +116,8 @@ impl Files {
 
     /// The connection is over, and what it had with it.
     pub(super) fn closed(&mut self, id: ConnectionId) {
-        self.connections.remove(&id);
+        let had = self.connections.remove(&id);
+        self.locked -= had.map_or(0, |c| c.locked.len());
     }
 }
 
