@@ -4,36 +4,33 @@
 The JSON: {"dsn", "out" (CSV to write), "seed", "sessions": [...]}. A session: "name", "work" (a function below) and its
 options; "after_s": when it starts; "dsn": further connection options; "end": how its connection ends: "clean",
 "killed" (the process dies, the kernel closes), "reset" (RST), "reset in request" (RST while a request is under way).
-The log: session, its local port, operation, start and end by this process's clock, rows or bytes.
+The log: `sessions.py`.
 """
 
 import contextlib
-import ctypes
-import json
 import os
 import random
 import select
 import socket
 import struct
-import sys
 import threading
 import time
 
 import psycopg2
 
-PR_SET_TIMERSLACK = 29
+import sessions
 
 
-class Session:
-    def __init__(self, told, dsn, seed):
-        self.told, self.dsn, self.rows, self.port = told, f"{dsn} {told.get('dsn', '')}", [], 0
-        self.dice = random.Random(f"{seed} {told['name']}")
+class Session(sessions.Session):
+    own = (*sessions.Session.own, "dsn", "end")
 
-    def timed(self, op, what):
-        """Does it, and logs how long it took; `what` returns rows or bytes."""
-        start = time.time_ns()
-        count = what()
-        self.rows.append((self.told["name"], self.port, op, start, time.time_ns(), count or 0))
+    def __init__(self, told, all_told):
+        super().__init__(told)
+        self.dsn = f"{all_told['dsn']} {told.get('dsn', '')}"
+        self.dice = random.Random(f"{all_told['seed']} {told['name']}")
+
+    def begin(self):
+        self.connect()
 
     def connect(self):
         def go():
@@ -181,41 +178,4 @@ class Reader:
             time.sleep(self.pause)
 
 
-def run(told, dsn, seed, out):
-    """One session, in its own process."""
-    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    session = Session(told, dsn, seed)
-    time.sleep(told.get("after_s", 0))
-    session.connect()
-    options = {k: v for k, v in told.items() if k not in ("name", "work", "after_s", "dsn", "end")}
-    getattr(session, told["work"])(**options)
-    with open(out, "w") as file:
-        file.writelines(",".join(map(str, r)) + "\n" for r in session.rows)
-    session.finish()
-
-
-def main():
-    told = json.loads(sys.argv[1])
-    parts = [f"{told['out']}.{i}" for i in range(len(told["sessions"]))]
-    children = []
-    for session, part in zip(told["sessions"], parts):
-        if not (pid := os.fork()):
-            status = 1
-            try:
-                run(session, told["dsn"], told["seed"], part)
-                status = 0
-            except Exception as error:
-                print(f"{session['name']}: {error!r}", file=sys.stderr, flush=True)
-            finally:
-                os._exit(status)
-        children.append(pid)
-    failed = sum(os.waitpid(pid, 0)[1] != 0 for pid in children)
-    with open(told["out"], "w") as file:
-        file.write("session,port,op,t_issue_ns,t_done_ns,rows\n")
-        for part in parts:
-            if os.path.exists(part):
-                file.write(open(part).read())
-    sys.exit(int(failed > 0))
-
-
-main()
+sessions.main(Session)

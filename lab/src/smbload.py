@@ -2,21 +2,17 @@
 """smbload.py '<json>': sessions of a client of SMB 2.1, each a process of its own, into a log of every operation.
 
 The JSON: {"server", "out" (CSV to write), "seed", "sessions": [...]}. A session: "name", "work" (a function below) and
-its options; "after_s": when it starts. Logs in as nobody, whom the server takes for a guest.
-The log: session, its local port, operation, start and end by this process's clock, bytes.
+its options; "after_s": when it starts. Logs in as nobody, whom the server takes for a guest. The log: `sessions.py`.
 """
 
-import ctypes
-import json
-import os
 import random
 import select
 import socket
 import struct
-import sys
 import time
 
-PR_SET_TIMERSLACK = 29
+import sessions
+
 NEGOTIATE, SESSION_SETUP, TREE_CONNECT, CREATE, CLOSE, READ, WRITE, LOCK = 0, 1, 3, 5, 6, 8, 9, 10
 CHANGE_NOTIFY, OPLOCK_BREAK = 15, 18
 PENDING, MORE_PROCESSING = 0x103, 0xC0000016
@@ -27,16 +23,22 @@ UNASKED = (1 << 64) - 1
 NTLM_FLAGS = 0x00080A05
 
 
-class Session:
-    def __init__(self, told, server, seed):
-        self.told, self.rows, self.dice = told, [], random.Random(f"{seed} {told['name']}")
+class Session(sessions.Session):
+    def __init__(self, told, all_told):
+        super().__init__(told)
+        self.dice, self.server = random.Random(f"{all_told['seed']} {told['name']}"), all_told["server"]
         self.message, self.session, self.tree = 0, 0, 0
         self.breaks = []
-        self.socket = socket.create_connection((server, 445), 10)
+
+    def begin(self):
+        self.socket = socket.create_connection((self.server, 445), 10)
         self.socket.settimeout(40)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.port = self.socket.getsockname()[1]
-        self.server = server
+        self.timed("connect", self.connect)
+
+    def finish(self):
+        self.socket.close()
 
     # ---- messages ([MS-SMB2] 2.2)
 
@@ -76,12 +78,6 @@ class Session:
                 if status not in allowed:
                     raise OSError(f"command {command}: status {status:#x}")
                 return body
-
-    def timed(self, op, what):
-        start = time.time_ns()
-        count = what()
-        self.rows.append((self.told["name"], self.port, op, start, time.time_ns(), count if isinstance(count, int) else 0))
-        return count
 
     def connect(self):
         self.call(NEGOTIATE, struct.pack("<HHHHI16sQH", 36, 1, 1, 0, 0, bytes(16), 0, 0x0210))
@@ -180,41 +176,4 @@ class Session:
             pass
 
 
-def run(told, server, seed, out):
-    """One session, in its own process."""
-    ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
-    time.sleep(told.get("after_s", 0))
-    session = Session(told, server, seed)
-    session.timed("connect", session.connect)
-    options = {k: v for k, v in told.items() if k not in ("name", "work", "after_s")}
-    getattr(session, told["work"])(**options)
-    with open(out, "w") as file:
-        file.writelines(",".join(map(str, r)) + "\n" for r in session.rows)
-    session.socket.close()
-
-
-def main():
-    told = json.loads(sys.argv[1])
-    parts = [f"{told['out']}.{i}" for i in range(len(told["sessions"]))]
-    children = []
-    for session, part in zip(told["sessions"], parts):
-        if not (pid := os.fork()):
-            status = 1
-            try:
-                run(session, told["server"], told["seed"], part)
-                status = 0
-            except Exception as error:
-                print(f"{session['name']}: {error!r}", file=sys.stderr, flush=True)
-            finally:
-                os._exit(status)
-        children.append(pid)
-    failed = sum(os.waitpid(pid, 0)[1] != 0 for pid in children)
-    with open(told["out"], "w") as file:
-        file.write("session,port,op,t_issue_ns,t_done_ns,rows\n")
-        for part in parts:
-            if os.path.exists(part):
-                file.write(open(part).read())
-    sys.exit(int(failed > 0))
-
-
-main()
+sessions.main(Session)
