@@ -662,7 +662,7 @@ mod tests {
         held.iter().for_each(|call| locks.call(call));
         let waits = smb(WAITER, "LOCK", 20, 84);
         let span = (Time(20 * MS), Time(104 * MS));
-        let mut wait = |call: &Call| {
+        let wait = |call: &Call| {
             let chance = &mut Coincidences::default();
             locks.waited(call.server, call.connection, work_of(call), span, chance)
         };

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 static NAMES: [Name; 20] = Name::all(COMMANDS);
-static UNLOCK: [Name; 1] = Name::all(["UNLOCK"]);
+const UNLOCK: Name = Name::of("UNLOCK");
+const ASKS_BACK: Name = Name::of("OPLOCK_BREAK");
 
 /// Requests in one message: clients send a handful.
 const COMPOUND: usize = 64;
@@ -270,7 +271,7 @@ impl Session {
             order,
             connection,
             protocol: Protocol::Smb2Callback,
-            op: NAMES[usize::from(OPLOCK_BREAK)],
+            op: ASKS_BACK,
             client,
             server,
             id: 0,
@@ -352,7 +353,7 @@ impl Session {
             connection,
             protocol: Protocol::Smb2,
             op: match &request {
-                Some(r) if r.unlocks => UNLOCK[0],
+                Some(r) if r.unlocks => UNLOCK,
                 _ => NAMES.get(usize::from(command)).copied().unwrap_or_default(),
             },
             client,
