@@ -110,6 +110,45 @@ def overrun(case, service_ms, jobs=0, rate=0, buffer_kb=64, whole=True):
                   skip=["one_way"], host_ns=max(300_000, took[len(took) // 2]), forbid=["network-delay", "network-loss", "network-bandwidth", *NEVER])
 
 
+@kind(
+    "nfs-locked",
+    "a client wants to lock what another has locked: the server denies it, and it asks again by timers",
+    field_case="K56",
+    mild=dict(held_ms=800),
+    harsh=dict(held_ms=1500),
+    healthy=dict(held_ms=0),
+    draw=lambda d: dict(held_ms=d.uniform(300, 2000), others=d.randint(1, 3), delay_ms=d.log_uniform(0.1, 0.5)),
+)
+def locked(case, held_ms, others=1, delay_ms=0.3):
+    options = dict(version="4.1", rate=40, cap=8, ops=40, secs=3)
+    with case.bench(snap=320) as b:
+        server = Ganesha(b)
+        b.wire(f"both delay_us={delay_ms * 1000:.0f}")
+        with b.capture():
+            # Each has a lock of its own where nobody holds any.
+            at = lambda n: 0 if held_ms else n
+            told = [dict(options, locks=1 if held_ms else 3, lock_at=at(n), held_ms=held_ms, seed=case.seed + n) for n in range(others + 1)]
+            rows = nfsload.together(b, *told)
+        served = server.log()
+    expected = judged(rows, served, 2 * delay_ms, rest="client", case=case)
+    said = [case.truth[f"client-{n}"]["stderr"] for n in range(others + 1)]
+    waited_s = [float(w) for s in said for w in s.rpartition("asked again after ")[2].split()[:-1] if w != "no"]
+    case.truth["injected"] = {"asked_again_after_s": waited_s}
+    if sum(waited_s) < 0.6:
+        return expected
+    # Who has it may work, think, or be gone.
+    expected.side, expected.cause, expected.find = ["undetermined"], ["retry-later"], ["retry-later"]
+    expected.facts = {"retry-later": {"calls": [len(waited_s)] * 2}}
+    expected.forbid = [f for f in expected.forbid if f != "retry-later"]
+    expected.first = [rf"(?i)wait for locks that others hold, {len(waited_s)} times? NFS4ERR_DENIED"]
+    told = dict(side=expected.side, cause=expected.cause, find=expected.find, facts=expected.facts, first=expected.first,
+                cost_s={"retry-later": [0.98 * sum(waited_s), 1.05 * sum(waited_s)]}, forbid=["server-slow"])
+    seen_from = {"both ends": ["client.pcap", "server.pcap"], "client alone": ["client.pcap"], "server alone": ["server.pcap"]}
+    expected.runs = [expect.run(name, "diagnose", files, **told) for name, files in seen_from.items()]
+    expected.without = {k: ["none", "undetermined"] for k in ("window", "cut out", "no beginning")}
+    return expected
+
+
 @kind("nfs-grace", "the server was restarted and tells clients to ask again later, until all had time to claim their locks", field_case="K37",
       mild=dict(grace_s=4), harsh=dict(grace_s=15), healthy=dict(grace_s=0),
       draw=lambda d: dict(grace_s=d.randint(3, 20), version=d.choice(["4.0", "4.1"]), rate=d.choice([20, 100, 300])))

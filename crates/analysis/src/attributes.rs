@@ -2,11 +2,12 @@
 //! operation, file or statement), as a small number that is kept with each of them.
 
 use crate::files::Exports;
+use crate::half::OpTable;
 use crate::half::number_of;
-use crate::half::{OpTable, statement_of};
 use crate::results::What;
 use crate::sql::SqlResult;
 use crate::ways::{ByHosts, Hosts};
+use crate::work::statement_of;
 use concentration::By;
 use hashbrown::{HashMap, HashTable};
 use model::{Call, ConnectionId, Endpoint, Field, Problems, SqlSession, Where, limits};

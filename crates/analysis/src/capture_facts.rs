@@ -3,7 +3,7 @@
 
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
 use crate::deferred::Deferred;
-use crate::half::{is_sql, number_of};
+use crate::half::number_of;
 use crate::hosts::Hosts;
 use crate::locks::Locks;
 use crate::losses::Losses;
@@ -13,6 +13,7 @@ use crate::text::{Text, Value, text};
 use crate::think::Think;
 use crate::waits::PerKind;
 use crate::ways::Ways;
+use crate::work::is_sql;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
 use ledger::{FullLine, One, Paced};

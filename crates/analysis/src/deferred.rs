@@ -5,7 +5,8 @@
 //! Linux 5 s for NFSv3, 0.1 to 15 s for NFSv4, others 10 s.
 //!
 //! NFS4ERR_DELAY may be another client's doing: a server that calls back what it delegated (CB_RECALL) says so until that is
-//! returned (RFC 8881 section 10.2). Who sees the callbacks can tell.
+//! returned (RFC 8881 section 10.2). Who sees the callbacks can tell. A lock that is denied is another client's: whoever wants
+//! it asks again as well, by timers of his own (RFC 8881 section 9.8).
 
 use crate::stats::Distribution;
 use crate::worst::{Exhibit, Worst};
@@ -24,8 +25,12 @@ const LATER: [&str; 6] = [
     "NLM4_DENIED_GRACE_PERIOD",
 ];
 
+/// The same of a LOCK that another client's stands in the way of.
+const DENIED: [&str; 3] = ["NFS4ERR_DENIED", "NLM_DENIED", "NLM4_DENIED"];
+
 /// The one that may be another client's doing; the callback that says so, and what ends it.
 const DELAY: &str = "NFS4ERR_DELAY";
+const LOCK: &str = "LOCK";
 const CALLS_BACK: &str = "CB_RECALL";
 const RETURNS: &str = "DELEGRETURN";
 
@@ -37,8 +42,8 @@ type Fixed = foldhash::fast::FixedState;
 /// Such calls of one capture.
 #[derive(Default)]
 pub struct Deferred {
-    /// When each was answered so, by what it asked, until it is asked again; and whether with NFS4ERR_DELAY.
-    told: HashMap<u64, Vec<(Mark, bool)>, Fixed>,
+    /// When each was answered so, by what it asked, until it is asked again; and how.
+    told: HashMap<u64, Vec<(Mark, &'static str)>, Fixed>,
     remembered: usize,
     /// Each answer, and each operation, how often; in the order in which they came.
     pub answers: Vec<(&'static str, u64)>,
@@ -49,6 +54,8 @@ pub struct Deferred {
     /// Of the waits, those behind NFS4ERR_DELAY; and of these, those while something was called back.
     pub delayed_ns: i64,
     pub recalled_ns: i64,
+    /// Those for locks of others.
+    pub denied_ns: i64,
     pub recalls: Recalls,
 }
 
@@ -93,7 +100,14 @@ impl Recalls {
 #[must_use]
 pub fn answer(call: &Call) -> Option<&'static str> {
     match call.outcome {
-        Outcome::Error(name) => LATER.iter().copied().find(|later| *later == name),
+        Outcome::Error(name) => {
+            let denied = DENIED.iter().filter(|_| call.op.as_str() == LOCK);
+            LATER
+                .iter()
+                .chain(denied)
+                .copied()
+                .find(|later| *later == name)
+        }
         _ => None,
     }
 }
@@ -120,7 +134,7 @@ impl Deferred {
         count(&mut self.ops, call.op);
         if self.remembered < limits::DEFERRED {
             let told = self.told.entry(asked).or_default();
-            told.push((response, answer == DELAY));
+            told.push((response, answer));
             self.remembered += 1;
         }
     }
@@ -133,9 +147,12 @@ impl Deferred {
         let all = told.len();
         told.retain(|(at, _)| request.time - at.time <= LONGEST_NS);
         if told.first().is_some_and(|(at, _)| at.time <= request.time) {
-            let (at, is_delay) = told.remove(0);
+            let (at, answer) = told.remove(0);
             let waited = request.time - at.time;
-            if is_delay {
+            if DENIED.contains(&answer) {
+                self.denied_ns = self.denied_ns.saturating_add(waited);
+            }
+            if answer == DELAY {
                 self.delayed_ns = self.delayed_ns.saturating_add(waited);
                 if self.recalls.are_since(at.time) {
                     self.recalled_ns = self.recalled_ns.saturating_add(waited);
@@ -148,6 +165,11 @@ impl Deferred {
         if told.is_empty() {
             self.told.remove(&asked);
         }
+    }
+
+    /// Whether most of what was waited was for locks of others.
+    pub(crate) fn are_denied(&self) -> bool {
+        self.denied_ns.saturating_mul(2) > self.waits.total_ns()
     }
 
     /// How many calls were answered so.

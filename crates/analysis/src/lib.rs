@@ -62,4 +62,5 @@ pub mod verdict;
 pub mod waits;
 mod ways;
 pub mod whatif;
+pub mod work;
 pub mod worst;

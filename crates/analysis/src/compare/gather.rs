@@ -2,8 +2,8 @@
 
 use super::blocks::{Blocks, Sums};
 use super::snapshot::{CallSums, PartSums, Subject, WireSums};
-use crate::half::statement_of;
 use crate::stats::Distribution;
+use crate::work::statement_of;
 use hashbrown::HashMap;
 use model::{Call, Field, Interval, Name, Protocol, Statement, Time, limits};
 use std::sync::Arc;

@@ -3,11 +3,12 @@
 use super::begun::Begun;
 use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::compare::gather::Parts;
-use crate::half::{is_sql, number_of, work_of};
+use crate::half::number_of;
 use crate::locks::{Coincidences, LockWaits};
 use crate::matched::{SETTLE_NS, is_outage};
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
+use crate::work::{is_sql, work_of};
 use crate::worst::{Exhibit, Worst};
 use ledger::{Kept, Lost, One};
 use model::limits;

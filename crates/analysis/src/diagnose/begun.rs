@@ -6,7 +6,7 @@
 
 use super::alone::Brief;
 use crate::capture_facts::CaptureFacts;
-use crate::half::{is_sql, work_of};
+use crate::work::{is_sql, work_of};
 use model::{Call, ConnectionId, ConnectionSummary, Mark, Outcome, Reason, limits};
 use std::collections::BTreeMap;
 

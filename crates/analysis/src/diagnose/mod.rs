@@ -264,10 +264,10 @@ impl Diagnoser {
             && self.others.may_be(which, call)
             && self.client != Some(which);
         let mut attributes = 0;
+        let capture = &mut self.captures[which];
+        capture.deferred.call(call, which);
         if is_asked {
-            let capture = &mut self.captures[which];
             capture.think.call(call, which);
-            capture.deferred.call(call, which);
         }
         let has_begun = Begun::began_before(call);
         if is_asked || may_be_other || has_begun {
@@ -306,9 +306,7 @@ impl Diagnoser {
     #[cold]
     fn called_back(&mut self, which: usize, call: &Call, (op, row): (u16, u64)) {
         self.captures[which].beside(call);
-        if self.client.is_none_or(|client| client == which) {
-            self.captures[which].deferred.call(call, which);
-        }
+        self.captures[which].deferred.call(call, which);
         if let Some(half) = Half::of(call, op, row, 0).filter(|_| self.captures.len() > 1) {
             self.join.add(which, half, &mut self.pairs);
             self.take_pairs();

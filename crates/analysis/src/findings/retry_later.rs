@@ -1,7 +1,8 @@
 //! # What it says
 //! The server answered calls with an error that is none: ask again later
-//! (NFS3ERR_JUKEBOX, NFS4ERR_DELAY, NFS4ERR_GRACE). Until they did, the clients
-//! waited, with nothing on the wire.
+//! (NFS3ERR_JUKEBOX, NFS4ERR_DELAY, NFS4ERR_GRACE), or that another client has the
+//! lock that was asked for (NFS4ERR_DENIED, NLM_DENIED). Until they did, the
+//! clients waited, with nothing on the wire.
 //!
 //! # Why it costs time
 //! Each of these calls is quick, and nothing looks slow: the time passes between an
@@ -15,7 +16,8 @@
 //! minute. How long it waits is the client's own timer, and that it has to is the
 //! server's answer. Why it says so is another matter with NFS4ERR_DELAY: a server
 //! that calls back what it delegated to another client waits for that client, or
-//! for the way to it. Nobody is accused then, nor where only a client was captured.
+//! for the way to it. Nobody is accused then, nor where only a client was captured,
+//! nor where a lock was denied: whoever has it may work, think, or be gone.
 //!
 //! # What to check next
 //! GRACE: the server was restarted or failed over, and lets clients claim their
@@ -23,11 +25,13 @@
 //! another client holds a delegation that is called back (the capture shows
 //! CB_RECALL), or the server lacks threads or memory. JUKEBOX: the file is on tape
 //! or in a cloud tier and is being fetched, or the file system is frozen by a
-//! snapshot.
+//! snapshot. DENIED: who has the lock the server knows (nfsd:
+//! /proc/fs/nfsd/clients/*/states), and whether that client is still there.
 //!
 //! # When it is wrong
 //! Where only headers are captured, the answer's error is not seen, and nothing is
-//! said. A program that polls a file that is offline would ask at its own pace.
+//! said. A program that polls a file that is offline, or a lock, asks at its own
+//! pace.
 
 use super::{Entry, Of, Rule, evidence, numbers, whole};
 use crate::facts::Facts;
@@ -71,10 +75,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let answer = deferred.answers.iter().max_by_key(|(_, n)| *n);
     let half = |part: i64, of: i64| part.saturating_mul(2) > of;
     let are_delays = half(deferred.delayed_ns, deferred.waits.total_ns());
+    let are_denied = deferred.are_denied();
     // Callbacks pass between the server and others than who waits: its own capture has them, or none were sent.
     let seen = facts.at_server().map_or(deferred, |c| &c.deferred);
     let are_recalled = half(seen.recalled_ns, seen.delayed_ns);
-    let is_own = !are_delays || facts.at_server().is_some() && !are_recalled;
+    let is_own = !are_denied && (!are_delays || facts.at_server().is_some() && !are_recalled);
     let recalled = match seen.recalls.of.filter(|_| are_delays && are_recalled) {
         Some(holder) => text!(
             " Meanwhile what {holder} holds was called back ({n} CB_RECALL).",
@@ -89,7 +94,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             false => Side::Undetermined,
         },
         title: text!(
-            "The server tells its clients to ask again later, {n} time{n||s} {answer}",
+            "{what}, {n} time{n||s} {answer}",
+            what = match are_denied {
+                true => "Clients wait for locks that others hold",
+                false => "The server tells its clients to ask again later",
+            },
             n = answer.map_or(0, |(_, n)| *n),
             answer = answer.map_or("", |(answer, _)| answer),
         ),
@@ -140,7 +149,8 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 /// What is to be done about an answer; of those that have the same cause one alone says it.
 fn cure(answer: &str) -> Option<Text> {
-    Some(match answer.rsplit_once("ERR_")?.1 {
+    Some(match answer.rsplit_once("ERR_").map_or(answer, |(_, name)| name) {
+        "DENIED" | "NLM_DENIED" | "NLM4_DENIED" => "find out which client has the lock, and whether it still lives (nfsd: /proc/fs/nfsd/clients/*/states; on clients lslocks)".into(),
         "GRACE" => "find out what restarted the server; it is in its grace period, until clients had time to claim their locks: shorten that and the lease (nfsd: /proc/fs/nfsd/nfsv4gracetime, nfsv4leasetime)".into(),
         "DELAY" => "see whether delegations of other clients are called back (CB_RECALL), and switch them off if so (Linux: sysctl fs.leases-enable=0); else look at the server's threads and memory".into(),
         "JUKEBOX" => "see whether the file is offline (tape, cloud tier) or its file system frozen by a snapshot".into(),
@@ -241,6 +251,37 @@ mod tests {
         assert_eq!(found(Vantage::Server, false).side, Side::Server);
         // From a client alone it cannot be seen whether there were callbacks.
         assert_eq!(found(Vantage::Client, false).side, Side::Undetermined);
+    }
+
+    #[test]
+    fn a_lock_that_another_has_is_not_the_server_s() {
+        let found = |op: &str| {
+            let mut f = Fixture::alone(Vantage::Server);
+            for n in 0..3 {
+                for (at, outcome) in [(0, Outcome::Error("NFS4ERR_DENIED")), (2_000, Outcome::Ok)] {
+                    let call = Call {
+                        op: Name::of(op),
+                        ..asked(n * 100_000 + at, outcome)
+                    };
+                    f.captures[0].deferred.call(&call, 0);
+                }
+            }
+            f.finds(Rule::RetryLater)
+        };
+        let f = found("LOCK").unwrap();
+        assert_eq!((f.side, f.cost_ns), (Side::Undetermined, Some(5_997 * MS)));
+        assert!(
+            f.title
+                .to_string()
+                .ends_with("that others hold, 3 times NFS4ERR_DENIED")
+        );
+        assert!(
+            f.remedy[0]
+                .to_string()
+                .contains("which client has the lock")
+        );
+        // Whether there is one is a question, and that an answer.
+        assert!(found("LOCKT").is_none());
     }
 
     #[test]

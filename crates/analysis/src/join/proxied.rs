@@ -8,7 +8,8 @@
 //! not (at a beat, or all waited for one lock), several go together about as well: the one that is meant goes better by far,
 //! or none is. Once one is known, others are as far apart as that. Clocks play no part.
 
-use crate::half::{Half, is_sql};
+use crate::half::Half;
+use crate::work::is_sql;
 
 /// So many calls in a row have to agree: of two connections that come as they like each call agrees by chance in one of
 /// [`STEADY`] cases.

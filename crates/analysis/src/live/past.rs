@@ -5,7 +5,7 @@
 //! memory has one bound over all rows ([`limits::LIVE_PAST`]): the busier a capture, the fewer minutes.
 
 use super::{SlowestCall, Stretch};
-use crate::half::statement_of;
+use crate::work::statement_of;
 use hashbrown::HashMap;
 use model::{Call, ConnectionId, Name, Protocol, Time, limits};
 use std::cmp::Reverse;

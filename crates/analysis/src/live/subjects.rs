@@ -2,8 +2,8 @@
 
 use super::moment::{Figures, SlowestCall, StatementTotal, SubjectRow};
 use super::{Over, RowKey};
-use crate::half::statement_of;
 use crate::stats::Distribution;
+use crate::work::statement_of;
 use hashbrown::HashMap;
 use model::{Call, Name, Protocol, Statement};
 use std::cmp::Reverse;

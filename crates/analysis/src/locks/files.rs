@@ -4,7 +4,7 @@
 //! What a connection asks meanwhile the server works on: only the rest of the time is its client's thought.
 
 use super::{Ended, Transaction};
-use crate::half::{work_of_file, work_of_opened};
+use crate::work::{work_of_file, work_of_part};
 use hashbrown::HashMap;
 use model::{Call, ConnectionId, Mark, Outcome, Time, limits};
 
@@ -62,11 +62,11 @@ impl Files {
         }
         let over = match (op, call.outcome) {
             ("UNLOCK", Outcome::Ok) => {
-                let part = work_of_file(call);
+                let part = work_of_part(call);
                 connection.lets_go(|l| Some(l.part) == part, (call.connection, asked, said))
             }
             ("CLOSE", _) => {
-                let file = work_of_opened(call);
+                let file = work_of_file(call);
                 connection.lets_go(
                     |l| file.is_some() && l.file == file,
                     (call.connection, asked, said),
@@ -81,13 +81,13 @@ impl Files {
             .worked_ns
             .saturating_add((said.time - from).max(0));
         connection.answered = connection.answered.max(said.time);
-        if let ("LOCK", Outcome::Ok, Some(part)) = (op, call.outcome, work_of_file(call))
+        if let ("LOCK", Outcome::Ok, Some(part)) = (op, call.outcome, work_of_part(call))
             && self.locked < limits::LOCK_PARTS
         {
             self.locked += 1;
             connection.locked.push(Locked {
                 part,
-                file: work_of_opened(call),
+                file: work_of_file(call),
                 since: said.time,
                 worked_ns: connection.worked_ns,
             });
@@ -97,7 +97,7 @@ impl Files {
 
     /// A connection has given back a file, as the server asked it to from `asked` on.
     pub(super) fn given_back(&self, call: &Call, asked: Mark, said: Mark) -> Option<Ended> {
-        let file = work_of_opened(call)?;
+        let file = work_of_file(call)?;
         let connection = self.connections.get(&call.connection)?;
         // What it wrote back first the server had to write: until the last answer nothing is known to be thought.
         let paused_ns = said.time - asked.time.max(connection.answered);

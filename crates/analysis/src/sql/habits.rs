@@ -4,8 +4,8 @@
 //! server would save is not known, and not counted.
 
 use super::result::{SqlResult, StatementResult};
-use crate::half::{work_of_op, work_of_statement};
 use crate::rounds::ROUND_BYTES;
+use crate::work::{work_of_op, work_of_statement};
 use ledger::{Cause, Share};
 use model::sql::op;
 
@@ -137,7 +137,7 @@ pub fn habits(profile: &SqlResult) -> Vec<Habit<'_>> {
 }
 
 impl Habit<'_> {
-    /// What its calls work on, as a [number](crate::half::work_of).
+    /// What its calls work on, as a [number](crate::work::work_of).
     #[must_use]
     pub fn work(&self) -> u64 {
         match (&self.statement.statement, &self.statement.op) {

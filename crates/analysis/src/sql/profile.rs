@@ -8,11 +8,11 @@ use super::follow::{Followed, OneSession};
 use super::lane::{Lane, Think};
 use super::sessions::Sessions;
 use super::split::{self, Paths};
-use crate::half::statement_of;
 use crate::path::Crossed;
 use crate::results::KeyValue;
 use crate::stats::Distribution;
 use crate::ways::Hosts;
+use crate::work::statement_of;
 use hashbrown::HashMap;
 use model::sql::op;
 use model::{

@@ -25,6 +25,12 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
     }
 }
 
+/// Whether it is told of locks that others hold.
+fn is_of_locks(facts: &Facts<'_>, top: &Finding) -> bool {
+    let capture = facts.at_client().or(facts.captures.first());
+    top.rule == Rule::RetryLater && capture.is_some_and(|c| c.deferred.are_denied())
+}
+
 fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
     match ground {
         Ground::Ended(cause) if cause.side == Side::Undetermined => text!(
@@ -42,11 +48,14 @@ fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text 
             title = top.title.clone(),
             code = top.rule.code(),
             what = match facts.captures.len() {
+                _ if is_of_locks(facts, top) =>
+                    "packets do not tell why whoever has them does not let go",
                 1 => "one capture cannot tell who is to blame",
                 _ => "these captures do not tell who is to blame",
             },
             cost = its_cost(top),
             cure = match facts.captures.len() {
+                _ if is_of_locks(facts, top) => " Find out which client that is.",
                 1 => " Capture the other end too.",
                 _ => "",
             },

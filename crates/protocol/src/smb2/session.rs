@@ -1,25 +1,26 @@
 //! One connection: cuts its two directions into messages, those into requests and responses, and pairs
 //! them by message id, which a connection uses once.
 
+mod files;
+
 use super::header::{
     CANCEL, CHANGE_NOTIFY, CLOSE, COMMANDS, CREATE, Carried, HEADER, Header, LOCK, NEGOTIATE,
     OPLOCK_BREAK, TRANSPORT, TREE_CONNECT, UNASKED, is_certain, offers_smb2, transport,
 };
-use super::opens::{self, Break, Opens, Told};
+use super::opens::{self, Opens, Told};
 use super::{create, status};
 use crate::session::{
     Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step, held_ns,
 };
 use model::{
-    Call, Change, Close, Detail, Direction, Directory, Field, Name, Naming, Outcome, Outstanding,
-    Protocol, Reason, Time, Where, limits,
+    Call, Change, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason,
+    Time, Where, limits,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 static NAMES: [Name; 20] = Name::all(COMMANDS);
 const UNLOCK: Name = Name::of("UNLOCK");
-const ASKS_BACK: Name = Name::of("OPLOCK_BREAK");
 
 /// Requests in one message: clients send a handful.
 const COMPOUND: usize = 64;
@@ -204,98 +205,6 @@ impl Session {
         self.report(cx, header.message_id, request, Some(&response), outcome);
     }
 
-    /// A file was opened, or could not be: it is known by its name from here on.
-    fn opened(&mut self, cx: &mut Context<'_>, request: &Request, detail: &mut Detail, level: u8) {
-        let name = request.name.as_ref().filter(|_| request.is_whole);
-        let path = name.and_then(|name| self.opens.path(request.tree, name));
-        let file = path.as_deref().map(opens::number);
-        if let Some(id) = detail.get(Field::File) {
-            if !request.is_closed {
-                self.opens.opened(id, file, level, request.lease);
-            }
-            if let (Some(file), Some(path)) = (file, path) {
-                (cx.output).name_files((cx.order, cx.connection.id), |say| {
-                    say(Naming::Is {
-                        file,
-                        within: Directory::Root,
-                        name: path.into(),
-                    });
-                });
-            }
-        }
-        if let Some(file) = file {
-            detail.set(Field::File, file);
-        }
-    }
-
-    /// What a request says of a file, and whether it gives back what the server asked for.
-    fn gives_back(&mut self, cx: &mut Context<'_>, request: &mut Request) {
-        let id = request.detail.get(Field::File);
-        if let Some(file) = id.and_then(|id| self.opens.file(id)) {
-            request.detail.set(Field::File, file);
-        }
-        let given = match (request.command, request.told, id) {
-            (CLOSE, _, Some(id)) => self.opens.closed(id),
-            (OPLOCK_BREAK, Some(told), _) => self.opens.acknowledged(told),
-            _ => None,
-        };
-        if let Some(asked) = given {
-            self.report_break(
-                cx,
-                &asked,
-                Some((&request.span, request.bytes)),
-                Outcome::Ok,
-            );
-        }
-    }
-
-    /// The server's own call is over: the client has given back what it asked for, or is gone.
-    fn report_break(
-        &self,
-        cx: &mut Context<'_>,
-        asked: &Break,
-        answer: Option<(&Span, u64)>,
-        outcome: Outcome,
-    ) {
-        if cx.output.counts(outcome) {
-            return;
-        }
-        let (order, connection) = (cx.order, cx.connection.id);
-        let (client, server) = cx.connection.ends(self.requests().reverse());
-        let mut detail = Detail::default();
-        if let Some(file) = asked.file {
-            detail.set(Field::File, file);
-        }
-        let whole = |span: &Span| (!span.end_missing).then_some(span.last);
-        cx.output.call(|| Call {
-            order,
-            connection,
-            protocol: Protocol::Smb2Callback,
-            op: ASKS_BACK,
-            client,
-            server,
-            id: 0,
-            request_sequence: asked.span.sequence,
-            response_sequence: answer.map_or(0, |(span, _)| span.sequence),
-            request_first: Some(asked.span.first),
-            request_last: whole(&asked.span),
-            response_first: answer.map(|(span, _)| span.first),
-            response_last: answer.and_then(|(span, _)| whole(span)),
-            request_bytes: asked.bytes,
-            response_bytes: answer.map_or(0, |(_, bytes)| bytes),
-            outcome,
-            outstanding: 1,
-            retransmits: 0,
-            request_held_ns: asked.span.request_held_ns(),
-            response_held_ns: 0,
-            inner_ns: [0; 2],
-            hidden: None,
-            detail,
-            text: None,
-            sql: None,
-        });
-    }
-
     /// The direction of requests.
     fn requests(&self) -> Direction {
         self.client.unwrap_or(Direction::ToServer)
@@ -386,16 +295,14 @@ impl Session {
 
     /// What the message that passed, or began to, said.
     fn passed(&mut self, cx: &mut Context<'_>, d: Direction, span: &Span) {
-        // What the last CREATE of this message opens.
-        let mut opens = None;
+        // The file that the last CREATE of this message opens.
+        let mut created = None;
         for part in std::mem::take(self.parts.of_mut(d)) {
             match part {
                 Part::Request(id, mut request) => {
                     if request.command == CREATE {
-                        let name = request.name.as_ref().filter(|_| request.is_whole);
-                        let path = name.and_then(|name| self.opens.path(request.tree, name));
-                        opens = path.as_deref().map(opens::number);
-                    } else if let Some(file) = opens.filter(|_| request.is_related) {
+                        created = self.path(&request).as_deref().map(opens::number);
+                    } else if let Some(file) = created.filter(|_| request.is_related) {
                         request.detail.set(Field::File, file);
                     }
                     self.request(cx, id, request, span);

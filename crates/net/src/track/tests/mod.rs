@@ -3,6 +3,7 @@
 mod accounts;
 mod bytes;
 mod connections;
+mod copies;
 mod habits;
 mod measures;
 mod plots;

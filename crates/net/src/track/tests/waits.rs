@@ -500,43 +500,6 @@ fn a_sender_that_does_not_fill_the_window_never_waits_for_it() {
     assert_eq!(kinds(&t), []);
 }
 
-#[test]
-fn what_falls_again_and_again_goes_round() {
-    let mut t = Script::new();
-    t.open();
-    for round in 0..3 {
-        t.c(1 + round * 3, 1, b"abc");
-        for _ in 0..6 {
-            t.copy(300 * US);
-            let ttl = t.segments[t.segments.len() - 2].ttl;
-            t.segments.last_mut().unwrap().ttl = ttl - 2;
-        }
-        t.s(1, 4 + round * 3, b"");
-    }
-    let [to_server, _] = t.one().summary().directions;
-    assert_eq!(to_server.duplicate_packets, 18);
-    assert_eq!(to_server.duplicates_routed, 18);
-    assert_eq!(to_server.looped_packets, 3);
-    let frames = to_server.first_duplicate.map(|two| two.map(|p| p.frame));
-    assert_eq!(frames, Some([4, 5]));
-}
-
-#[test]
-fn a_mirror_on_both_sides_of_a_router_is_no_circle() {
-    let mut t = Script::new();
-    t.open();
-    for round in 0..20 {
-        t.c(1 + round * 3, 1, b"abc");
-        t.copy(30 * US);
-        t.segments.last_mut().unwrap().ttl = 63;
-    }
-    let [to_server, _] = t.one().summary().directions;
-    assert_eq!(
-        (to_server.duplicates_routed, to_server.looped_packets),
-        (20, 0)
-    );
-}
-
 /// A client that reads what a server sends in windows of ten segments. It acknowledges by a timer, 200 ms
 /// late, and asks for more as soon as it has all; `between` comes while the server waits.
 fn fetches(between: fn(&mut Script, u32)) -> Script {
