@@ -157,7 +157,7 @@ fn told_of_files(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Finding {
         ),
         why: match worst.count {
             0 => text!(
-                "{n,} call{n||s} {n|was|were} told that the answer would come later, as servers say when somebody else has the file; who, the capture does not show. They waited {ns} in all.",
+                "{n,} call{n||s} {n|was|were} told that the answer would come later, as servers say when somebody else has the file; nobody was seen to let go of it. They waited {ns} in all.",
                 n = waits,
                 ns = Value::Duration(ns),
             ),
