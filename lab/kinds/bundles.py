@@ -30,9 +30,7 @@ def bad_member(case, percent, to_server=False, rtt_ms=0.6, sessions=8):
             ports = sorted(line.split()[3].rpartition(":")[2] for line in said.splitlines())
             bad.extend(ports[: len(ports) // 4])
             port, device = ("sport", "eth9") if to_server else ("dport", "eth0")
-            rule = f'oifname "{device}" tcp {port} {{ {", ".join(bad)} }} numgen random mod 1000 < {round(percent * 10)} drop'
-            rules = "table ip lab {\n chain pass {\n type filter hook forward priority 0;\n " + rule + "\n }\n}\n"
-            subprocess.run(b.middle.command("nft", "-f", "-"), input=rules, text=True, check=True)
+            b.forward(f'oifname "{device}" tcp {port} {{ {", ".join(bad)} }} numgen random mod 1000 < {round(percent * 10)} drop')
 
         with b.capture():
             if percent:

@@ -143,8 +143,7 @@ def locked(case, held_ms, others=1, delay_ms=0.3):
     expected.first = [rf"(?i)wait for locks that others hold, {len(waited_s)} times? NFS4ERR_DENIED"]
     told = dict(side=expected.side, cause=expected.cause, find=expected.find, facts=expected.facts, first=expected.first,
                 cost_s={"retry-later": [0.98 * sum(waited_s), 1.05 * sum(waited_s)]}, forbid=["server-slow"])
-    seen_from = {"both ends": ["client.pcap", "server.pcap"], "client alone": ["client.pcap"], "server alone": ["server.pcap"]}
-    expected.runs = [expect.run(name, "diagnose", files, **told) for name, files in seen_from.items()]
+    expected.runs = expect.from_each_end(**told)
     expected.without = {k: ["none", "undetermined"] for k in ("window", "cut out", "no beginning")}
     return expected
 
@@ -173,8 +172,7 @@ def grace(case, grace_s, version="4.1", rate=100):
     expected.first = [rf"(?i)ask again later, {len(waited_s)} times? NFS4ERR_GRACE"]
     told = dict(side=expected.side, cause=expected.cause, find=expected.find, facts=expected.facts, first=expected.first,
                 cost_s={"retry-later": [0.98 * sum(waited_s), 1.05 * sum(waited_s)]}, forbid=["client-think", "server-slow"])
-    seen_from = {"both ends": ["client.pcap", "server.pcap"], "client alone": ["client.pcap"], "server alone": ["server.pcap"]}
-    expected.runs = [expect.run(name, "diagnose", files, **told) for name, files in seen_from.items()]
+    expected.runs = expect.from_each_end(**told)
     # They fill the beginning.
     expected.without = {"window": ["none", "server"], "cut out": ["none", "server"], "no beginning": ["none", "server"]}
     return expected

@@ -94,9 +94,8 @@ def lock_holder_thinks(case, hold_ms, waiters=3, delay_ms=0.2, same=True):
     if waits < 20:
         return expect.Expectation(side=["client", "undetermined"], forbid=[*NEVER, *wrong])
     told = dict(side=["client"], cause=["lock-wait"], find=["lock-wait"], first=[r"(?i)locks that other clients hold while they think"])
-    seen_from = {"both ends": ["client.pcap", "server.pcap"], "client alone": ["client.pcap"], "server alone": ["server.pcap"]}
     return expect.Expectation(**told, forbid=[*NEVER, *wrong], without={"window": ["client", "undetermined"], "cut out": ["client", "undetermined"]},
-                              runs=[expect.run(name, "diagnose", files, **told, forbid=wrong) for name, files in seen_from.items()])
+                              runs=expect.from_each_end(**told, forbid=wrong))
 
 
 @kind("pgsql-lock-holder-works", "clients wait for a row that another locked before a long statement of its own",

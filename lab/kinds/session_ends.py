@@ -13,18 +13,13 @@ ELSEWHERE = ("window", "cut out", "no beginning")
 
 
 def ended(side, code, first, elsewhere=()):
-    one = dict(side=[side], cause=[code], first=[first])
     return expect.Expectation(
         side=[side],
         cause=[code],
         find=[code],
         forbid=["network-loss", "network-outage", "silent-peer", "capture-incomplete"],
         without={k: ["none", side, "undetermined", *elsewhere] for k in ELSEWHERE},
-        runs=[
-            expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **one),
-            expect.run("at the client", "diagnose", ["--client", "client.pcap"], **one),
-            expect.run("at the server", "diagnose", ["--server", "server.pcap"], **one),
-        ],
+        runs=expect.from_each_end(side=[side], cause=[code], first=[first]),
     )
 
 

@@ -1,5 +1,6 @@
 """SMB over one wire: slow files, paths, and what clients keep from each other."""
 
+from kinds import pgsql
 from kit import expect, truth
 from kit.apps import samba
 from kit.apps.database import ms
@@ -33,14 +34,11 @@ def judged(rows, served, path_ms, *, rest, **more):
     network = min(path_ms * len(calls) / 1e3, whole - server)
     seconds = {"client": 0.0, "network": network, "server": server}
     seconds[rest] += whole - server - network
-    mean_ms = sum(times) / len(times)
-    expectation = expect.of_calls(seconds, mean_ms, truth.percentile(times, 99), CAUSES, forbid=NEVER, **more)
+    p99_ms = truth.percentile(times, 99)
+    expectation = pgsql.of_calls(seconds, sum(times) / len(times), p99_ms, CAUSES, forbid=NEVER, **more)
     # Turns across a path are the path's, or its who takes so many.
     if "network" in expectation.side:
         expectation.side += [s for s in ("client", "mixed") if s not in expectation.side]
-    if 0.7 * expect.FAST_ENOUGH_MS <= mean_ms < 1.5 * expect.FAST_ENOUGH_MS and "none" not in expectation.side:
-        expectation.side.append("none")
-        expectation.cause = [*(expectation.cause or []), None]
     return expectation
 
 
@@ -130,12 +128,9 @@ def held(rows, served, delay_ms, op):
         expectation.alone = ["undetermined"]
     if expectation.side == ["client"]:
         wrong = ["server-slow", "server-stall", "network-delay"]
-        told = dict(side=["client"], cause=["lock-wait"], first=[r"keep for themselves"], forbid=wrong)
-        told["where"] = [expect.on(["lock-wait"], operation=f"smb2 {op}")]
+        where = [expect.on(["lock-wait"], operation=f"smb2 {op}")]
         # The host of one captures both clients here.
-        expectation.runs = [
-            expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **told),
-            expect.run("at the client", "diagnose", ["--client", "client.pcap"], **told),
-            expect.run("at the server", "diagnose", ["--server", "server.pcap"], **told),
-        ]
+        expectation.runs = expect.from_each_end(
+            side=["client"], cause=["lock-wait"], first=[r"keep for themselves"], forbid=wrong, where=where
+        )
     return expectation

@@ -3,8 +3,6 @@
 Each kind goes "up" (the client sends) or "down" (it asks with one byte, and the server sends).
 """
 
-import subprocess
-
 from kinds.tcp import delays, paced_transfers, recorded
 from kit import expect
 from kit.apps import tcpapp
@@ -112,11 +110,10 @@ def small_window(case, direction, buffer, rtt_ms, timestamps=True):
     draw=lambda d: dict(rtt_ms=d.log_uniform(12, 100), direction=d.choice(_WAYS)),
 )
 def scaling_stripped(case, direction, rtt_ms):
-    rule = "table ip firewall {\n chain strip {\n type filter hook forward priority 0;\n tcp flags syn reset tcp option window\n }\n}\n"
     with case.bench(routed=True) as b:
         for line in delays(rtt_ms / 4):
             b.wire(line)
-        subprocess.run(b.middle.command("nft", "-f", "-"), input=rule, text=True, check=True)
+        b.forward("tcp flags syn reset tcp option window")
         with b.capture():
             told = dict(write=65536, read=262144, bytes=40_000_000, secs=4.5, nodelay_c=0, nodelay_s=0)
             app = tcpapp.run(b, mode="bulk", direction=direction, **told)

@@ -168,12 +168,15 @@ class Bench:
         rules = 'table ip lab {\n chain post {\n type nat hook postrouting priority 100;\n oifname "eth9" masquerade\n }\n}\n'
         subprocess.run(self.middle.command("nft", "-f", "-"), input=rules, text=True, check=True)
 
+    def forward(self, rule):
+        """A rule (nftables) for what the middle host forwards."""
+        rules = f"table ip lab {{\n chain pass {{\n type filter hook forward priority 0;\n {rule}\n }}\n}}\n"
+        subprocess.run(self.middle.command("nft", "-f", "-"), input=rules, text=True, check=True)
+
     def forget(self, quiet_s):
         """The middle host lets through what belongs to a connection that it knows or that begins, drops all else without a
         word, and forgets connections that were quiet for so long."""
-        self.middle.sh("modprobe -q nf_conntrack || true")
-        rules = "table ip lab {\n chain pass {\n type filter hook forward priority 0;\n ct state invalid drop\n }\n}\n"
-        subprocess.run(self.middle.command("nft", "-f", "-"), input=rules, text=True, check=True)
+        self.forward("ct state invalid drop")
         settings = ["tcp_loose=0", f"tcp_timeout_established={quiet_s}"]
         self.middle.sh("sysctl -qw " + " ".join(f"net.netfilter.nf_conntrack_{s}" for s in settings))
 

@@ -54,6 +54,13 @@ def run(name, command, args, **checks):
     return {"name": name, "command": command, "args": list(args), **checks}
 
 
+def from_each_end(**checks):
+    """The same of a diagnosis of both ends, and of each alone."""
+    client, server = ["--client", "client.pcap"], ["--server", "server.pcap"]
+    places = {"at both ends": [*client, *server], "at the client": client, "at the server": server}
+    return [run(name, "diagnose", args, **checks) for name, args in places.items()]
+
+
 def on(findings, *, share=None, durations_s=None, **subjects):
     """One of these findings must say that its cost concentrates on one of these subjects: {what it is divided by (client,
     server, export, file, operation, statement, connection, user, time): pattern of the value}, with a `share` of its cost

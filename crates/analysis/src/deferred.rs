@@ -27,10 +27,10 @@ const LATER: [&str; 6] = [
 
 /// The same of a LOCK that another client's stands in the way of.
 const DENIED: [&str; 3] = ["NFS4ERR_DENIED", "NLM_DENIED", "NLM4_DENIED"];
+const LOCK: &str = "LOCK";
 
 /// The one that may be another client's doing; the callback that says so, and what ends it.
 const DELAY: &str = "NFS4ERR_DELAY";
-const LOCK: &str = "LOCK";
 const CALLS_BACK: &str = "CB_RECALL";
 const RETURNS: &str = "DELEGRETURN";
 

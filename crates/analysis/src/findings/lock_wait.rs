@@ -68,11 +68,6 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return may_be(facts);
     }
     Some(Finding {
-        title: match facts.worst.lock_waits.are_files() {
-            true => "Calls wait for files that other clients keep for themselves while they think"
-                .into(),
-            false => "Statements wait for locks that other clients hold while they think".into(),
-        },
         side: Side::Client,
         cost_ns: Some(sure),
         ..told(facts, sure, true)?
@@ -97,7 +92,10 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     }
     let longest = worst.exhibits.first()?.value_ns;
     Some(Finding {
-        title: "Statements may have waited for a lock that another client held while it thought".into(),
+        title: match is_sure {
+            true => "Statements wait for locks that other clients hold while they think".into(),
+            false => "Statements may have waited for a lock that another client held while it thought".into(),
+        },
         first: worst.first,
         last: worst.last,
         facts: numbers([
@@ -138,32 +136,38 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
 /// The same of files.
 fn told_of_files(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Finding {
     let worst = facts.worst.locked;
-    // Nobody was seen to let go of one, where no value is.
-    let longest = worst.exhibits.first().map_or(0, |e| e.value_ns);
     let waits = facts.worst.lock_waits.files;
+    let mut known = numbers([("waits", waits as i64), ("most_ns", ns)]);
+    // Where nobody was seen to let go there is none.
+    let seen = worst.exhibits.first().filter(|_| worst.count > 0);
+    let longest = seen.map(|e| e.value_ns);
+    known.extend(
+        longest
+            .map(|ns| numbers([("longest_ns", ns)]))
+            .unwrap_or_default(),
+    );
     Finding {
-        title: "Calls may have waited for a file that another client kept for itself while it thought".into(),
+        title: match is_sure {
+            true => "Calls wait for files that other clients keep for themselves while they think".into(),
+            false => "Calls may have waited for a file that another client kept for itself while it thought".into(),
+        },
         first: worst.first,
         last: worst.last,
-        facts: numbers([
-            ("waits", waits as i64),
-            ("longest_ns", longest),
-            ("most_ns", ns),
-        ]),
+        facts: known,
         evidence: evidence::of_calls(
             facts,
             worst,
             "the request of another client by which it let go, and the answer that came then",
         ),
-        why: match worst.count {
-            0 => text!(
+        why: match longest {
+            None => text!(
                 "{n,} call{n||s} {n|was|were} told that the answer would come later, as servers say when somebody else has the file; nobody was seen to let go of it. They waited {ns} in all.",
                 n = waits,
                 ns = Value::Duration(ns),
             ),
-            n => text!(
+            Some(longest) => text!(
                 "{n,} answer{n||s} came as another client let go of the file: up to {longest} of a wait, {ns} in all, {is}.",
-                n = n,
+                n = worst.count,
                 longest = Value::Duration(longest),
                 ns = Value::Duration(ns),
                 is = match is_sure {
@@ -216,6 +220,7 @@ mod tests {
         assert!(f.title.to_string().starts_with("Calls wait for files"));
         let f = of_files(0, TOTAL_NS / 2, 0).unwrap();
         assert_eq!((f.side, f.cost_ns), (Side::Undetermined, None));
+        assert!(f.facts.iter().all(|fact| fact.name != "longest_ns"));
         let why = f.why.to_string();
         assert!(
             why.starts_with("3 calls were told that the answer"),
