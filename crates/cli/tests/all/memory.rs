@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use testkit::{Conversation, Format, TestPacket, pcap, rpc};
 
-/// The budget, and all that a run may have, with its program and what its threads reserve, in KiB.
 const BUDGET: &str = "--memory=64M";
-const LIMIT: u32 = 520_000;
+
+/// All that a run may have, with its program and what its threads reserve, in KiB: where connections are many, and where
+/// each has many calls, of which no more than one batch's are ever told at a time.
+const CONNECTIONS: u32 = 520_000;
+const CALLS: u32 = 320_000;
 
 fn capture(name: &str, packets: &[TestPacket]) -> PathBuf {
     let bytes = pcap(packets, model::LinkType(1), Format::ALL[1]);
@@ -51,8 +54,8 @@ fn unanswered() -> PathBuf {
     capture("unanswered.pcap", &packets)
 }
 
-fn limited(words: &[&str], input: Option<&Path>) -> Output {
-    let limit = format!("ulimit -v {LIMIT}; exec \"$0\" \"$@\"");
+fn limited(limit: u32, words: &[&str], input: Option<&Path>) -> Output {
+    let limit = format!("ulimit -v {limit}; exec \"$0\" \"$@\"");
     let mut command = Command::new("sh");
     command.args(["-c", &limit, SLOWSIDE]).args(words);
     if let Some(input) = input {
@@ -66,11 +69,15 @@ fn limited(words: &[&str], input: Option<&Path>) -> Output {
 #[test]
 fn no_input_takes_more_memory_than_there_is_for_it() {
     let all = &["diagnose", "calls", "ops", "conns", "sql", "info", "stat"][..];
-    let some = &["diagnose", "ops"][..];
-    for (path, commands, needs) in [(half_open(), all, "diagnose"), (unanswered(), some, "ops")] {
+    let some = &["diagnose", "calls", "ops"][..];
+    // More threads have more calls under way.
+    for (path, limit, threads, commands, needs) in [
+        (half_open(), CONNECTIONS, "--threads=2", all, "diagnose"),
+        (unanswered(), CALLS, "--threads=4", some, "ops"),
+    ] {
         let name = path.to_str().expect("UTF-8");
         for command in commands {
-            let output = limited(&[command, name, BUDGET, "--threads=2"], None);
+            let output = limited(limit, &[command, name, BUDGET, threads], None);
             let said = text(&output.stderr);
             let code = output.status.code();
             assert!(
@@ -79,11 +86,12 @@ fn no_input_takes_more_memory_than_there_is_for_it() {
             );
         }
         let live = ["live", "-", "--format=json", BUDGET, "--threads=2"];
-        let output = limited(&live, Some(&path));
+        let output = limited(limit, &live, Some(&path));
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "live {name}: {said}");
         // Else the limit would say nothing.
-        let output = limited(&[needs, name, "--memory=8G", "--threads=2"], None);
+        let without = [needs, name, "--memory=8G", "--threads=2"];
+        let output = limited(limit, &without, None);
         assert!(!output.status.success(), "{needs} {name}");
     }
 }

@@ -52,7 +52,17 @@ pub(crate) struct Records {
     pub reached: Option<Time>,
 }
 
+/// Calls of a buffer that is used again, at most: what a connection that is given up leaves open is many times what a
+/// batch completes, and of all such buffers there are several for each shard.
+const SPARE_CALLS: usize = 8_192;
+
 impl Records {
+    /// What is used again of it, once its records were taken.
+    pub(crate) fn into_spare(mut self) -> Option<Records> {
+        self.clear();
+        (self.calls.capacity() <= SPARE_CALLS).then_some(self)
+    }
+
     pub(crate) fn clear(&mut self) {
         self.number = None;
         self.calls.clear();

@@ -129,7 +129,9 @@ impl Pool {
     /// The records of the next batch, then of what the end of the capture closes; `false` behind the last.
     pub(super) fn next(&mut self, into: &mut Answers) -> bool {
         let mut state = self.common.lock();
-        state.spare_records.append(&mut into.shards);
+        state
+            .spare_records
+            .extend(into.shards.drain(..).filter_map(Records::into_spare));
         loop {
             if state.take(into) {
                 drop(state);

@@ -1,0 +1,56 @@
+"""Calls of databases that do not end as they were meant to: the server breaks them off at a limit of time, or for a deadlock."""
+
+from kinds.pgsql import NEVER, recorded
+from kinds.pgsql_rows import LONG, STOCK
+from kit import expect
+from kit.kinds import kind
+
+# Who waits for what another holds is not slow itself, and no path is.
+NOT_THEIRS = [*NEVER, "server-slow", "server-concurrency-cap", "server-stall", "network-delay"]
+
+
+@kind("pgsql-lock-limit", "clients give up a row (lock_timeout) that another client locked before it thinks",
+      mild=dict(limit_ms=100, hold_ms=350), harsh=dict(limit_ms=400, hold_ms=1500), healthy=dict(limit_ms=400, hold_ms=350, same=False),
+      draw=lambda d: dict(limit_ms=d.log_uniform(50, 800), hold_ms=d.log_uniform(300, 2500), waiters=d.randint(1, 5), delay_ms=d.log_uniform(0.1, 1)))
+def lock_limit(case, limit_ms, hold_ms, waiters=3, delay_ms=0.2, same=True):
+    holds = ["begin", "update stock set n = n + 1 where id = 1", f"think {hold_ms}", "commit", "think 20"]
+    wants = f"update stock set n = n + 1 where id = {1 if same else '{r} % 90 + 2'}"
+    waits = dict(work="script", secs=4.3, n=150, after_s=0.05, dsn=f"options='-c lock_timeout={limit_ms:.0f}'",
+                 steps=[f"fails {wants}" if same else wants, "think 15"])
+    recorded(case, [dict(work="script", steps=holds, secs=4.5), *[waits] * waiters], wire=[f"both delay_us={delay_ms * 1000:.0f}"],
+             server=dict(setup=STOCK), bench=dict(noise_limits=LONG))
+    if not same:
+        return expect.healthy()
+    return expect.Expectation(side=["client", "undetermined"], cause=["lock-wait", "ended-early"], find=["ended-early"], forbid=NOT_THEIRS)
+
+
+@kind("pgsql-deadlock", "transactions lock two rows in opposite orders, until the server breaks one of them off",
+      mild=dict(limit_ms=200), harsh=dict(limit_ms=1000), healthy=dict(limit_ms=1000, opposite=False),
+      draw=lambda d: dict(limit_ms=d.log_uniform(100, 1500), delay_ms=d.log_uniform(0.1, 1), pairs=d.randint(1, 3)))
+def deadlock(case, limit_ms, delay_ms=0.2, pairs=1, opposite=True):
+    def locks(first, then):
+        update = "update stock set n = n + 1 where id = {}"
+        return ["begin", update.format(first), "think 20", f"fails {update.format(then)}", "commit", "think 30"]
+
+    sessions = []
+    for pair in range(pairs):
+        a, b = 2 * pair + 1, 2 * pair + 2
+        sessions += [locks(a, b), locks(b, a) if opposite else locks(b + 50, a + 50)]
+    recorded(case, [dict(work="script", steps=steps, secs=4.5, n=80) for steps in sessions], wire=[f"both delay_us={delay_ms * 1000:.0f}"],
+             server=dict(setup=STOCK, settings={"deadlock_timeout": f"{limit_ms:.0f}ms"}), bench=dict(noise_limits=LONG))
+    if not opposite:
+        return expect.healthy()
+    return expect.Expectation(side=["client", "undetermined"], cause=["lock-wait", "ended-early"], find=["ended-early"], forbid=NOT_THEIRS)
+
+
+@kind("pgsql-statement-limit", "statements that the server works on for longer than it may (statement_timeout)",
+      mild=dict(limit_ms=100), harsh=dict(limit_ms=1000), healthy=dict(limit_ms=1000, work_ms=0),
+      draw=lambda d: dict(limit_ms=d.log_uniform(50, 1500), delay_ms=d.log_uniform(0.1, 2), sessions=d.randint(1, 4)))
+def statement_limit(case, limit_ms, work_ms=5000, delay_ms=0.2, sessions=2):
+    wants = f"select pg_sleep({work_ms / 1e3}), {{i}}"
+    steps = ["select {r}", "think 10", f"fails {wants.replace('{i}', '1')}" if work_ms else wants, "think 10"]
+    told = dict(work="script", steps=steps, secs=4.3, n=100, dsn=f"options='-c statement_timeout={limit_ms:.0f}'")
+    recorded(case, [told] * sessions, wire=[f"both delay_us={delay_ms * 1000:.0f}"], bench=dict(noise_limits=LONG))
+    if not work_ms:
+        return expect.healthy()
+    return expect.Expectation(side=["server"], cause=["server-slow"], find=["ended-early"], forbid=[*NEVER, "network-delay", "lock-wait"])
