@@ -49,6 +49,15 @@ class Session(sessions.Session):
 
         self.timed(op, go)
 
+    def refused(self, sql):
+        """What ends with an error; that a transaction was broken off is for the next step to say."""
+
+        def go():
+            with contextlib.suppress(psycopg2.Error):
+                self.cursor.execute(sql)
+
+        self.timed(f"fails {sql.split()[0].lower()}", go)
+
     def script(self, steps, n=10**9, secs=10**9):
         """SQL, each statement a round trip ({i} is the number of the turn, {r} random); "think MS" sleeps, "burn MS" computes,
         "pace RATE" sleeps so long that turns come with that rate, in a Poisson process; "fails SQL" is refused,
@@ -69,8 +78,7 @@ class Session(sessions.Session):
                 elif word == "connect":
                     self.connect()
                 elif word == "fails":
-                    with contextlib.suppress(psycopg2.Error):
-                        self.execute(word, number)
+                    self.refused(number)
                 else:
                     self.execute(word.lower(), step.format(i=i, r=self.dice.randrange(1, 10**5)))
 

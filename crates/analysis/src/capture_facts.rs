@@ -1,6 +1,7 @@
 //! What one capture alone says: response times by operation, outstanding calls, and what its
 //! connections went through.
 
+use crate::broken_off::BrokenOff;
 use crate::concurrency::{Concurrency, STALL_NS, Scope};
 use crate::deferred::Deferred;
 use crate::half::number_of;
@@ -143,6 +144,7 @@ pub struct CaptureFacts {
     pub longest_passing: [Worst; 2],
     pub think: Think,
     pub deferred: Deferred,
+    pub broken_off: BrokenOff,
     pub highest_slot: Option<u64>,
     pub slots: u64,
     /// Median wait, refreshed now and then.
@@ -307,6 +309,7 @@ impl CaptureFacts {
             return;
         }
         self.locks.call(call);
+        self.broken_off.call(call, self.index);
         let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else {
             return;
         };

@@ -6,6 +6,7 @@ pub mod account;
 pub mod answered;
 pub mod app;
 pub mod attributes;
+pub mod broken_off;
 pub mod capture_facts;
 pub mod charts;
 pub mod clock;

@@ -13,6 +13,10 @@
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
 //! ([`Coincidences`]).
 //!
+//! A server that breaks a call off for a lock ([`broken_off`](crate::broken_off)) says itself what that waited for. Who held
+//! it, it does not say: a transaction on the same table that was open, for as long as the server certainly worked on nothing
+//! for it. In a deadlock that one waited as well.
+//!
 //! SMB says more: who locks a part of a file has it until it lets go ([MS-SMB2] 3.3.5.14), who opens a file that another
 //! client holds for itself waits until that has given it back, as the server asked it to (3.3.4.6), and who has to wait is
 //! told that the answer will come later. So an answer that was promised and comes then had waited for that ([`files`]).
@@ -20,9 +24,12 @@
 mod files;
 #[cfg(test)]
 mod tests;
+mod transactions;
 
 use self::files::Files;
-use crate::work::{file_of_work, is_of_file, statement_of, work_of};
+use self::transactions::{Change, Ended, Session, Transaction, ends_its_transaction};
+use crate::broken_off;
+use crate::work::{is_of_file, says_that_it_waited, statement_of, without_wait, work_of};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
@@ -61,32 +68,10 @@ struct Server {
     ended: VecDeque<Ended>,
     /// The soonest that any session asked again: so long a crossing may take.
     least_pause_ns: Option<i64>,
-}
-
-struct Session {
-    /// When its last answer had passed.
-    answered: Time,
-    open: Option<Transaction>,
-}
-
-/// A transaction that has changed something.
-#[derive(Default)]
-struct Transaction {
-    tables: Vec<u64>,
-    /// Since when it holds something, and how long its client has thought since then.
-    since: Time,
-    thought_ns: i64,
-    /// How long the server has worked on nothing for it since then: what its client thought, and what its statements
-    /// took on their way, as far as they pass behind the place of the capture.
-    paused_ns: i64,
-}
-
-struct Ended {
-    connection: ConnectionId,
-    transaction: Transaction,
-    /// When the server was told to end it, and when it said that it had.
-    asked: Mark,
-    said: Time,
+    /// Whether a transaction was broken off as it waited for others.
+    has_waited: bool,
+    /// The last statements that changed something, of whatever session.
+    changes: VecDeque<Change>,
 }
 
 /// What may have been a wait for locks.
@@ -100,6 +85,16 @@ pub struct LockWait {
     pub paused_ns: i64,
     /// Where the transaction was ended that held the last of them, if it was seen.
     pub let_go: Option<Mark>,
+}
+
+/// Transactions that held something while somebody waited.
+#[derive(Default)]
+struct Holders {
+    wait: Option<LockWait>,
+    /// How long, at least, one of them held it while the server worked on nothing for it.
+    idle_ns: i64,
+    /// How many ended before the answer.
+    ended: usize,
 }
 
 impl LockWait {
@@ -116,6 +111,8 @@ pub struct LockWaits {
     pub calls: u64,
     /// Of them, of file servers.
     pub files: u64,
+    /// Of them, those that a database broke off, which says itself that they waited.
+    pub broken_off: u64,
     /// From each request to its answer, in all.
     pub waited_ns: i64,
     /// Of it, at most, while the server worked on nothing for those who held them.
@@ -133,6 +130,7 @@ impl LockWaits {
         if work != 0 {
             self.calls += 1;
             self.files += u64::from(is_of_file(work));
+            self.broken_off += u64::from(!is_of_file(work) && says_that_it_waited(work));
             self.waited_ns = self.waited_ns.saturating_add(waited_ns);
             self.paused_ns = self.paused_ns.saturating_add(wait.paused_ns);
         }
@@ -159,7 +157,9 @@ impl Coincidences {
     #[must_use]
     pub fn judged(&self, work: u64, locked_ns: i64, chain_ns: i64) -> (i64, i64) {
         match work {
-            _ if is_of_file(work) => (locked_ns, chain_ns.min(locked_ns)),
+            _ if is_of_file(work) || says_that_it_waited(work) => {
+                (locked_ns, chain_ns.min(locked_ns))
+            }
             0 if !self.unknown.tells() => (0, 0),
             0 => (locked_ns, 0),
             _ if self.known.tells() => (locked_ns, chain_ns.min(locked_ns)),
@@ -228,12 +228,23 @@ impl Locks {
         if let Some(table) = table
             && self.tables.len() < limits::LOCK_TABLES
         {
-            self.tables.insert(work_of(call), table);
+            self.tables.insert(without_wait(work_of(call)), table);
         }
         let server = self.servers.entry(call.server).or_default();
+        let change = table.map(|table| Change {
+            connection: call.connection,
+            table,
+            asked: asked.time,
+            said: said.time,
+        });
+        let waited_ns = server.waited_ns(call, change);
+        if let Some(change) = change {
+            server.changes.truncate(CHAINS - 1);
+            server.changes.push_front(change);
+        }
         let Some(session) = server.sessions.get_mut(&call.connection) else {
             if server.sessions.len() < limits::LOCK_SESSIONS {
-                let session = Session::new(said.time, table);
+                let session = Session::new(said.time, table, call.op == op::BEGIN);
                 server.sessions.insert(call.connection, session);
             }
             return;
@@ -252,38 +263,54 @@ impl Locks {
                 server.end(Ended {
                     connection: call.connection,
                     transaction: Transaction {
-                        tables: vec![ANY_TABLE],
-                        since: answered,
                         thought_ns,
                         paused_ns: pause,
+                        ..Transaction::new(answered, ANY_TABLE, false)
                     },
                     asked,
                     said: said.time,
+                    has_waited: false,
                 });
             }
             return;
         }
+        let mut ended = None;
         if let Some(open) = &mut session.open {
-            open.thought_ns = open.thought_ns.saturating_add(thought_ns);
-            open.paused_ns = open.paused_ns.saturating_add(pause);
+            open.add(thought_ns, pause);
+            let waited = waited_ns.unwrap_or(0);
+            open.add(waited, waited);
+            ended = ends_its_transaction(call).then(|| open.clone());
         }
         match call.op {
-            op::BEGIN => session.open = None,
+            op::BEGIN => (session.has_begun, session.open) = (true, None),
             op::COMMIT | op::ROLLBACK => {
+                session.has_begun = false;
                 if let Some(transaction) = session.open.take() {
                     server.end(Ended {
                         connection: call.connection,
                         transaction,
                         asked,
                         said: said.time,
+                        has_waited: false,
                     });
                 }
             }
             _ => match (&mut session.open, table) {
                 (Some(open), Some(table)) => open.changes(table),
-                (None, Some(_)) => *session = Session::new(said.time, table),
-                (_, None) => {}
+                (None, Some(table)) if waited_ns.is_none() => {
+                    session.open = Some(Transaction::new(said.time, table, session.has_begun));
+                }
+                (None, Some(_)) | (_, None) => {}
             },
+        }
+        if let Some(transaction) = ended {
+            server.end(Ended {
+                connection: call.connection,
+                transaction,
+                asked: call.response_first.unwrap_or(said),
+                said: said.time,
+                has_waited: broken_off::is_of_lock(call),
+            });
         }
     }
 
@@ -324,27 +351,58 @@ impl Locks {
         (from, to): (Time, Time),
         chance: &mut Coincidences,
     ) -> Option<LockWait> {
-        if to - from < WORTH_NS {
+        let whole = to - from;
+        if whole < WORTH_NS {
             return None;
         }
+        let holders = self.holders(server, connection, work, (from, to));
+        let wait = holders.as_ref().and_then(|h| h.wait);
+        if is_of_file(work) || says_that_it_waited(work) {
+            // As a rule somebody else had the file, or held the lock, whom not every capture shows.
+            let sure_ns = match is_of_file(work) {
+                true => wait.map_or(0, |wait| wait.chain_ns),
+                false => holders.map_or(0, |h| h.idle_ns),
+            };
+            return says_that_it_waited(work).then_some(LockWait {
+                ns: whole,
+                chain_ns: sure_ns.min(whole),
+                paused_ns: whole,
+                let_go: wait.and_then(|wait| wait.let_go),
+            });
+        }
+        let chance = chance.of_work(work);
+        chance.add(whole, holders?.ended, wait.is_some());
+        wait
+    }
+
+    /// Whose transactions held what a call of this work wants, as far as is known.
+    fn holders(
+        &self,
+        server: Endpoint,
+        connection: ConnectionId,
+        work: u64,
+        (from, to): (Time, Time),
+    ) -> Option<Holders> {
         let server = self.servers.get(&server)?;
-        let file = file_of_work(work);
-        let table = match (work, file) {
-            (_, Some((file, _))) => file,
-            (0, None) => ANY_TABLE,
-            (work, None) => *self.tables.get(&work)?,
+        let table = match without_wait(work) {
+            0 => ANY_TABLE,
+            file if is_of_file(file) => file,
+            statement => *self.tables.get(&statement)?,
         };
+        // Who was broken off did not wait until it was let go.
+        let is_broken_off = says_that_it_waited(work) && !is_of_file(work);
         let first = server.ended.partition_point(|e| e.said <= from);
         let during = server
             .ended
             .range(first..)
-            .take_while(|e| e.said - to <= WOKEN_NS);
+            .take_while(|e| is_broken_off || e.said - to <= WOKEN_NS);
         let held = during.filter(|e| {
             let others = e.connection != connection && e.transaction.tables.contains(&table);
             others && e.transaction.since < to && e.asked.time > from
         });
         // One after the other holds it.
-        let (mut ns, mut paused_ns, mut reached, mut let_go, mut others) = (0, 0, from, None, 0);
+        let (mut ns, mut paused_ns, mut idle_ns, mut reached, mut let_go) = (0, 0, 0, from, None);
+        let mut ended = 0;
         // Of those who let go last, when, and what was thought until then by those who waited for each other.
         let mut chains: VecDeque<(Time, i64)> = VecDeque::new();
         let mut chain_ns = 0;
@@ -364,63 +422,67 @@ impl Locks {
             }
             chains.push_back((asked, chain));
             paused_ns += held.min(e.transaction.paused_ns);
+            if e.transaction.is_said {
+                let held = asked.min(to) - e.transaction.since.max(from);
+                idle_ns = idle_ns.max(held - e.worked_ns());
+            }
             reached = reached.max(asked);
-            others += usize::from(asked <= to);
+            ended += usize::from(asked <= to);
             // Who was kept waiting itself is let go at the same moment, and lets nobody go.
             let is_short = e.said - asked <= (to - from) / SHORT;
             if asked <= to && to - e.said <= WOKEN_NS && is_short {
                 (let_go, chain_ns) = (Some(e.asked), chain);
             }
         }
-        if let Some((_, is_pending)) = file {
-            // As a rule it was promised for later as somebody else has the file, whom not every capture shows.
-            let wait_ns = to - from;
-            return is_pending.then_some(LockWait {
-                ns: wait_ns,
-                chain_ns: let_go.map_or(0, |_| chain_ns).min(wait_ns),
-                paused_ns: wait_ns,
-                let_go,
-            });
-        }
-        let chance = chance.of_work(work);
-        chance.add(to - from, others, let_go.is_some());
-        Some(LockWait {
-            ns: ns.min(to - from),
-            chain_ns: chain_ns.min(to - from),
-            paused_ns: paused_ns.min(to - from),
-            let_go: Some(let_go?),
+        let whole = to - from;
+        let wait = let_go.map(|let_go| LockWait {
+            ns: ns.min(whole),
+            chain_ns: chain_ns.min(whole),
+            paused_ns: paused_ns.min(whole),
+            let_go: Some(let_go),
+        });
+        Some(Holders {
+            wait,
+            idle_ns,
+            ended,
         })
     }
 }
 
 impl Server {
+    /// How long a call certainly waited for others, if the server says that it did, or if it was answered as one was broken
+    /// off that had changed the same table, and had waited.
+    fn waited_ns(&self, call: &Call, change: Option<Change>) -> Option<i64> {
+        if !broken_off::is_of_lock(call) {
+            let change = change.filter(|_| self.has_waited)?;
+            let mut last = self.ended.iter().rev().take(CHAINS);
+            return last.any(|e| e.lets_go(&change)).then(|| change.ns());
+        }
+        Some((call.response_last?.time - call.request_last?.time).max(0))
+    }
+
+    /// One was broken off that had waited. Who waited for it may have been answered before the server had told all of that.
+    #[cold]
+    fn broke_off(&mut self, ended: &Ended) {
+        self.has_waited = true;
+        for change in self.changes.iter().filter(|c| ended.lets_go(c)) {
+            let session = self.sessions.get_mut(&change.connection);
+            if let Some(open) = session.and_then(|s| s.open.as_mut()) {
+                open.add(change.ns(), change.ns());
+            }
+        }
+    }
+
     fn end(&mut self, ended: Ended) {
+        if ended.has_waited {
+            self.broke_off(&ended);
+        }
         if self.ended.len() >= limits::LOCKS_ENDED {
             self.ended.pop_front();
         }
         // A turn is known to be over when the next one begins, of some sessions later than of others.
         let at = self.ended.partition_point(|e| e.said <= ended.said);
         self.ended.insert(at, ended);
-    }
-}
-
-impl Session {
-    /// That has changed this table by a statement that was answered at `answered`, if any.
-    fn new(answered: Time, table: Option<u64>) -> Session {
-        let open = table.map(|table| Transaction {
-            tables: vec![table],
-            since: answered,
-            ..Transaction::default()
-        });
-        Session { answered, open }
-    }
-}
-
-impl Transaction {
-    fn changes(&mut self, table: u64) {
-        if !self.tables.contains(&table) && self.tables.len() < limits::LOCK_TABLES_EACH {
-            self.tables.push(table);
-        }
     }
 }
 

@@ -1,13 +1,15 @@
 //! What a call works on, as one number: a statement of a database, or what of a file others may have for themselves.
 
+use crate::broken_off::is_of_lock;
 use model::sql::op;
 use model::{Call, Field, Outcome, Protocol, Statement};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-/// The works of statements and of files share no number, nor do those of calls that the server said it would answer later.
+/// The works of statements and of files share no number, nor do those of calls of which the server says that they waited:
+/// it promised the answer for later, or broke the call off for what another session held.
 const OF_FILES: u64 = 1 << 63;
-const PENDING: u64 = 1 << 62;
+const WAITED: u64 = 1 << 62;
 
 /// A number for what a call works on: of a database's its statement, or, where it has none, its operation; of one that
 /// may have to wait for what others have of a file, that; of others 0.
@@ -15,16 +17,22 @@ const PENDING: u64 = 1 << 62;
 pub fn work_of(call: &Call) -> u64 {
     match call.protocol {
         Protocol::Smb2 => match (work_of_waiter(call), call.detail.get(Field::Pending)) {
-            (Some(file), Some(_)) => file | PENDING,
+            (Some(file), Some(_)) => file | WAITED,
             (Some(file), None) => file,
             // The snap length hides which, or it is renamed, which the leases of others hold up as well.
             (None, Some(_)) if matches!(call.op.as_str(), "CREATE" | "LOCK" | "SET_INFO") => {
-                OF_FILES | PENDING
+                OF_FILES | WAITED
             }
             (None, _) => 0,
         },
-        p if p.is_sql() => statement_of(call)
-            .map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id)),
+        p if p.is_sql() => {
+            let work = statement_of(call)
+                .map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id));
+            match is_of_lock(call) {
+                true => work | WAITED,
+                false => work,
+            }
+        }
         _ => 0,
     }
 }
@@ -32,7 +40,7 @@ pub fn work_of(call: &Call) -> u64 {
 /// The same of a statement.
 #[must_use]
 pub fn work_of_statement(id: u64) -> u64 {
-    id & !OF_FILES
+    id & !(OF_FILES | WAITED)
 }
 
 /// The same of an SMB client's call that may have to wait for what others have: of one that opens a file the file, of one
@@ -64,7 +72,7 @@ pub fn work_of_file(call: &Call) -> Option<u64> {
 /// A file and a part of it.
 fn file_number(what: (u64, Option<(u64, u64)>)) -> u64 {
     let hash = foldhash::fast::FixedState::default().hash_one(what);
-    hash & !PENDING | OF_FILES
+    hash & !WAITED | OF_FILES
 }
 
 /// Whether a [work](work_of) is that of a database, whose sessions have one call under way.
@@ -79,10 +87,16 @@ pub fn is_of_file(work: u64) -> bool {
     work & OF_FILES != 0
 }
 
-/// The file of such a work, and whether the server said that it would answer later.
+/// Whether the server said of it that it waited for others.
 #[must_use]
-pub fn file_of_work(work: u64) -> Option<(u64, bool)> {
-    is_of_file(work).then_some((work & !PENDING, work & PENDING != 0))
+pub fn says_that_it_waited(work: u64) -> bool {
+    work & WAITED != 0
+}
+
+/// The same work, whether or not it waited.
+#[must_use]
+pub fn without_wait(work: u64) -> u64 {
+    work & !WAITED
 }
 
 /// The statement whose work a call is: a logon that carries one takes its time for itself.

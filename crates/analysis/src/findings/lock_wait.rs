@@ -22,6 +22,11 @@
 //! and of protocols that cannot be read it has no cost and accuses nobody; but what
 //! may have been such a wait is not held against the server either.
 //!
+//! Where the server broke calls off and says that they waited for others
+//! (broken-off), all that they took may have been that; for certain it was, as far
+//! as one that held the same table had nothing under way in the server, or waited
+//! itself (a deadlock).
+//!
 //! SMB says who locks what, and what the server asks back of whom (`smb2.cb`): an
 //! answer that the server had promised for later (STATUS_PENDING), and that comes
 //! within 5 ms of when that was let go, had waited for it. What the server worked
@@ -46,10 +51,11 @@
 //! without any lock: what to do is the same.
 
 use super::{Entry, Of, Rule, evidence, numbers};
+use crate::broken_off::Why;
 use crate::diagnose::Kind;
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use crate::text::{Value, text};
+use crate::text::{Text, Value, text};
 use ledger::Cause;
 
 pub(super) const ENTRY: Entry = Entry {
@@ -90,19 +96,45 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     if facts.worst.lock_waits.are_files() {
         return Some(told_of_files(facts, ns, is_sure));
     }
-    let longest = worst.exhibits.first()?.value_ns;
+    let broken_off = facts.worst.lock_waits.broken_off;
+    let longest = worst.exhibits.first().map(|e| e.value_ns);
+    let mut known = numbers([("waits", worst.count as i64), ("most_ns", ns)]);
+    known.extend(
+        longest
+            .map(|ns| numbers([("longest_ns", ns)]))
+            .into_iter()
+            .flatten(),
+    );
+    known.extend(numbers([("broken_off", broken_off as i64)]));
+    let came: Option<Text> = longest.map(|longest| text!(
+        "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait. ",
+        n = worst.count,
+        did = match facts.kind {
+            Kind::Calls => "ended a transaction that had changed the same table and in which its client had thought",
+            Kind::Turns => "asked on whose client had thought, far more often than by chance",
+        },
+        longest = Value::Duration(longest),
+    ));
+    let said: Option<Text> = (broken_off > 0).then(|| text!(
+        "{n,} call{n||s} the server broke off, and says that {n|it|they} waited for what another session held ({code}). ",
+        n = broken_off,
+        code = Rule::BrokenOff.code(),
+    ));
+    if came.is_none() && said.is_none() {
+        return None;
+    }
     Some(Finding {
-        title: match is_sure {
-            true => "Statements wait for locks that other clients hold while they think".into(),
-            false => "Statements may have waited for a lock that another client held while it thought".into(),
+        title: match (most_broken_off(facts), is_sure) {
+            (Some(Why::Deadlock), _) => {
+                "Transactions wait for each other, until the server finds the deadlock and breaks one off".into()
+            }
+            (Some(_), _) => "Statements wait for locks of other sessions until they are broken off".into(),
+            (None, true) => "Statements wait for locks that other clients hold while they think".into(),
+            (None, false) => "Statements may have waited for a lock that another client held while it thought".into(),
         },
         first: worst.first,
         last: worst.last,
-        facts: numbers([
-            ("waits", worst.count as i64),
-            ("longest_ns", longest),
-            ("most_ns", ns),
-        ]),
+        facts: known,
         evidence: evidence::of_calls(
             facts,
             worst,
@@ -112,18 +144,15 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
             },
         ),
         why: text!(
-            "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait, {ns} in all, {is}.",
-            n = worst.count,
-            is = match is_sure {
-                true => "were a lock's, as that is far more than chance makes",
-                false => "may be a lock's",
-            },
-            did = match facts.kind {
-                Kind::Calls => "ended a transaction that had changed the same table and in which its client had thought",
-                Kind::Turns => "asked on whose client had thought, far more often than by chance",
-            },
-            longest = Value::Duration(longest),
+            "{came}{said}{ns} in all {is}.",
             ns = Value::Duration(ns),
+            is = match (is_sure, broken_off) {
+                (false, _) => "may be a lock's",
+                (true, 0) => "were a lock's, as that is far more than chance makes",
+                (true, _) => "were a lock's",
+            },
+            came = came.unwrap_or_default(),
+            said = said.unwrap_or_default(),
         ),
         remedy: vec![
             "see what the other client does before it commits; end transactions before anything that waits for people, files or other hosts".into(),
@@ -131,6 +160,18 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         ],
         ..Rule::LockWait.finding()
     })
+}
+
+/// Why most of them were broken off, where most that waited were, as the server says.
+fn most_broken_off(facts: &Facts<'_>) -> Option<Why> {
+    let waits = facts.worst.lock_waits;
+    if waits.broken_off * 2 < waits.calls || waits.broken_off == 0 {
+        return None;
+    }
+    let capture = facts.at_client().or(facts.captures.first())?;
+    let codes = capture.broken_off.by_code.iter();
+    let of_locks = codes.filter(|b| b.why.is_of_lock());
+    Some(of_locks.max_by_key(|b| b.took.total_ns())?.why)
 }
 
 /// The same of files.
@@ -207,6 +248,7 @@ mod tests {
             f.lock_waits = crate::locks::LockWaits {
                 calls: 3,
                 files: 3,
+                broken_off: 0,
                 waited_ns: sure_ns + may_be_ns,
                 paused_ns: 0,
             };

@@ -16,6 +16,7 @@ macro_rules! page {
 mod ack_frequency;
 mod arp_storm;
 mod broadcast_share;
+mod broken_off;
 mod capture_incomplete;
 mod chatty;
 mod checksum_errors;
@@ -77,6 +78,7 @@ mod under_way;
 mod window_scaling_off;
 mod wrong_vlan;
 
+pub(crate) use broken_off::broken_off_ns;
 pub(crate) use client_concurrency_cap::client_cap;
 pub(crate) use downstream_wait::{meanwhile, tier};
 pub use owned::Owners;
@@ -172,6 +174,7 @@ rules! {
     AckFrequency: ack_frequency,
     ArpStorm: arp_storm,
     BroadcastShare: broadcast_share,
+    BrokenOff: broken_off,
     CaptureIncomplete: capture_incomplete,
     Chatty: chatty,
     ChecksumErrors: checksum_errors,

@@ -238,6 +238,7 @@ mod tests {
                 f.account.service_ns = TOTAL_NS / 2;
                 f.lock_waits = LockWaits {
                     files: 0,
+                    broken_off: 0,
                     calls: 90,
                     waited_ns: TOTAL_NS / 2,
                     paused_ns,

@@ -108,9 +108,11 @@ impl Files {
                 since: asked.time,
                 thought_ns: connection.thought_ns(paused_ns),
                 paused_ns,
+                is_said: false,
             },
             asked: said,
             said: said.time,
+            has_waited: false,
         })
     }
 
@@ -143,9 +145,11 @@ impl Connection {
                     since: held.since,
                     thought_ns: self.thought_ns(paused_ns),
                     paused_ns,
+                    is_said: false,
                 },
                 asked,
                 said: said.time,
+                has_waited: false,
             }
         });
         ended.collect()

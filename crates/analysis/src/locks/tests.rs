@@ -281,3 +281,75 @@ fn who_lets_go_for_whom_is_followed_back_and_beyond_chance_it_is_certain() {
     let (_, (most, sure)) = turns_about(3);
     assert!(most > 170 && sure == 0, "{most} {sure}");
 }
+
+/// A call that the server breaks off with this code.
+fn broken_off(connection: u64, from: i64, wait: i64, code: &str) -> Call {
+    Call {
+        outcome: model::Outcome::Code(model::Code::public(code)),
+        ..of(connection, op::EXECUTE, CHANGE, from, wait)
+    }
+}
+
+/// Of a wait from 21 ms on for 100 ms that ends with this code, what may have been a lock's and what was, in ms, next to
+/// these calls.
+fn told(calls: &[Call], code: &str) -> (i64, i64) {
+    let mut capture = CaptureFacts::default();
+    // Who asks again does so after no time at least.
+    capture.beside(&of(9, op::LOGON, "", 0, 0));
+    capture.beside(&of(9, op::EXECUTE, "select 1", 1, 0));
+    let waits = broken_off(WAITER, 20, 100, code);
+    let mut calls: Vec<&Call> = calls.iter().chain([&waits]).collect();
+    calls.sort_by_key(|call| call.response_last.unwrap().time);
+    calls.iter().for_each(|call| capture.beside(call));
+    let span = (Time(21 * MS), Time(121 * MS));
+    let chance = &mut Coincidences::default();
+    let work = work_of(&waits);
+    let wait = (capture.locks).waited(waits.server, waits.connection, work, span, chance);
+    let wait = wait.unwrap();
+    let (may_be, was) = chance.judged(work, wait.ns, wait.chain_ns);
+    (may_be / MS, was / MS)
+}
+
+#[test]
+fn a_server_that_breaks_a_call_off_for_a_lock_says_that_it_waited() {
+    // Nobody is seen who had it.
+    assert_eq!(told(&[], "55P03"), (100, 0));
+    let holds = [
+        of(HOLDER, op::LOGON, "", 0, 0),
+        of(HOLDER, op::BEGIN, "begin", 1, 0),
+        of(HOLDER, op::EXECUTE, CHANGE, 8, 0),
+    ];
+    let thinks = [&holds[..], &[of(HOLDER, op::COMMIT, "commit", 300, 0)]].concat();
+    let (may_be, was) = told(&thinks, "55P03");
+    assert!(may_be == 100 && was >= 95, "{may_be} {was}");
+    // It asked for something else meanwhile, which took the server 60 ms.
+    let works = of(HOLDER, op::EXECUTE, "select 1", 40, 60);
+    let works = [&holds[..], &[works], &thinks[3..]].concat();
+    let (may_be, was) = told(&works, "ER-1205");
+    assert!(may_be == 100 && (30..=42).contains(&was), "{was}");
+    // Without a transaction that was begun, each statement may be one of its own.
+    let alone = [&thinks[..1], &thinks[2..]].concat();
+    assert_eq!(told(&alone, "55P03"), (100, 0));
+}
+
+#[test]
+fn in_a_deadlock_both_wait() {
+    let holds = [
+        of(HOLDER, op::LOGON, "", 0, 0),
+        of(HOLDER, op::BEGIN, "begin", 1, 0),
+        of(HOLDER, op::EXECUTE, CHANGE, 8, 0),
+    ];
+    let waiter = [
+        of(WAITER, op::LOGON, "", 0, 0),
+        of(WAITER, op::BEGIN, "begin", 2, 0),
+        of(WAITER, op::EXECUTE, CHANGE, 9, 0),
+    ];
+    // Its answer may be seen before all is told of the one that was broken off.
+    let ends = [
+        of(HOLDER, op::EXECUTE, CHANGE, 15, 105),
+        of(HOLDER, op::COMMIT, "commit", 130, 0),
+    ];
+    let calls = [&holds[..], &waiter, &ends].concat();
+    let (may_be, was) = told(&calls, "40P01");
+    assert!(may_be == 100 && was >= 90, "{was}");
+}

@@ -4,7 +4,7 @@ mod nobody;
 
 use super::{Blame, Ground, is_beside_calls};
 use crate::facts::{Basis, Facts};
-use crate::findings::{Of, Rule, meanwhile, tier, waited_in_vain_ns};
+use crate::findings::{Of, Rule, broken_off_ns, meanwhile, tier, waited_in_vain_ns};
 use crate::results::{Concentrated, Finding, Side, What};
 use crate::text::{Text, Value, text};
 use ledger::{Place, Sum};
@@ -12,7 +12,11 @@ use nobody::{cut, few_turns, locked, no_calls, not_slow, overlap, silent, unexpl
 use std::net::IpAddr;
 
 pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
-    let judged = judged(facts, findings, ground);
+    let judged = text!(
+        "{judged}{broken_off}",
+        judged = judged(facts, findings, ground),
+        broken_off = broken_off(facts, findings, ground),
+    );
     let mut vain = findings.iter().filter_map(waited_in_vain_ns);
     match vain.find(|waited| *waited > facts.account.total_ns) {
         Some(waited) if facts.account.calls > 0 => text!(
@@ -22,6 +26,24 @@ pub(super) fn sentence(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<
             code = Rule::SlowConnect.code(),
         ),
         _ => judged,
+    }
+}
+
+/// Most of the time went to calls that the server broke off: then it is a limit, not how long the work takes.
+fn broken_off(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text {
+    let Ground::Outweighs(_, Some(cause)) = ground else {
+        return Text::default();
+    };
+    let are_most =
+        |f: &&Finding| broken_off_ns(f).is_some_and(|ns| ns >= facts.account.total_ns / 2);
+    let found = findings.iter().find(are_most);
+    match found.filter(|_| cause.rule != Rule::LockWait) {
+        Some(f) => text!(
+            " {title} ({code}).",
+            title = f.title.clone(),
+            code = f.rule.code()
+        ),
+        None => Text::default(),
     }
 }
 

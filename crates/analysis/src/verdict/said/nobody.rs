@@ -78,6 +78,9 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
             0 => "the server said that it would answer later, as it may when another client has the file".into(),
             _ => "other clients had the files, and the answers came when they let go".into(),
         },
+        Kind::Calls if waits.broken_off > 0 && waits.broken_off * 2 >= waits.calls => {
+            "the server broke calls off, and says that they waited for what other sessions held".into()
+        }
         Kind::Calls => "other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
     };
