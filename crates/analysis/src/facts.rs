@@ -16,7 +16,7 @@ use crate::path::PathEstimate;
 use crate::results::{CaptureResult, HostResult};
 use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
-use crate::stats::Distribution;
+use crate::stats::{Distribution, FewLong};
 use crate::streams::Streams;
 use crate::tiers::Tier;
 use crate::worst::Worst;
@@ -127,6 +127,16 @@ impl<'a> Facts<'a> {
             (None, Some(m)) => &m.client,
             (None, None) => &self.captures[0].response,
         }
+    }
+
+    /// Calls of which a few took most of the time that the account divides, so that the mean is no call's.
+    pub(crate) fn few_long(&self) -> Option<FewLong> {
+        let response = self.response();
+        // Of those that are seen in part there is no response time.
+        let are_most = response.count() >= self.account.calls / 10 * 9;
+        let few = response.few_long()?;
+        let is_of_calls = self.account.basis != Basis::Streams && are_most;
+        (is_of_calls && few.total_ns >= self.account.total_ns / 2).then_some(few)
     }
 
     /// The distribution of the server's own part of calls, as far as it is known.

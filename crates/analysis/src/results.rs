@@ -27,7 +27,7 @@ use crate::findings::Rule;
 use crate::hops::Hop;
 use crate::peers::Peer;
 use crate::sql::SqlResult;
-use crate::stats::Summary;
+use crate::stats::{FewLong, Summary};
 use crate::text::Text;
 use crate::tiers::Tier;
 pub use crate::vantage::VantageFrom;
@@ -461,6 +461,8 @@ pub struct Diagnosis {
     /// time they took.
     pub call_time_ns: i64,
     pub elapsed_ns: i64,
+    /// Calls of which a few took most of the time, so that the mean is no call's.
+    pub few_long: Option<FewLong>,
     /// What the ledgers of all calls that are judged add up to.
     pub ledger: Sums,
     /// The same of streams that nobody answers, over elapsed time, where those are judged.

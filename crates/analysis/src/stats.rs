@@ -78,6 +78,27 @@ fn value(bucket: usize) -> i64 {
     ((1 << power) + within * width + width / 2) as i64
 }
 
+/// A few samples that make most of the sum of all, and the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FewLong {
+    pub count: u64,
+    pub total_ns: i64,
+    pub others: u64,
+    pub others_ns: i64,
+}
+
+impl FewLong {
+    /// What each of them takes on average, and each of the others.
+    #[must_use]
+    pub fn each_ns(&self) -> [i64; 2] {
+        let each = |ns: i64, n: u64| ns / n.max(1) as i64;
+        [
+            each(self.total_ns, self.count),
+            each(self.others_ns, self.others),
+        ]
+    }
+}
+
 /// The nanoseconds that a bucket of [`Distribution::sparse`] stands for: its middle.
 pub(crate) fn bucket_value(bucket: u16) -> i64 {
     value(usize::from(bucket).min(BUCKETS - 1))
@@ -273,6 +294,21 @@ impl Distribution {
         })
     }
 
+    /// The samples above the mean, where they are a quarter of all at most and have three quarters of the sum or more: then
+    /// none is near the mean, as they are nine times as long as the others, or longer.
+    #[must_use]
+    pub fn few_long(&self) -> Option<FewLong> {
+        let (all, (all_ns, _)) = (self.count, self.beyond(i64::MIN));
+        let (total_ns, count) = self.beyond(self.mean_ns());
+        let is_few = count > 0 && count.saturating_mul(4) <= all;
+        (is_few && total_ns / 3 >= all_ns / 4).then_some(FewLong {
+            count,
+            total_ns,
+            others: all - count,
+            others_ns: all_ns - total_ns,
+        })
+    }
+
     /// The samples by buckets of 0.8 % width: the number of each that is not empty, and how many fell
     /// into it. [`bucket_value`] says what it stands for.
     #[must_use]
@@ -378,6 +414,28 @@ mod tests {
                 ..Summary::default()
             }
         );
+    }
+
+    #[test]
+    fn a_few_that_make_most_of_the_sum_are_those_beyond_a_mean_that_nobody_takes() {
+        let of_each = |long: usize, short: usize| {
+            let samples = [vec![3_000_000; long], vec![1_000; short]].concat();
+            of(&samples)
+                .few_long()
+                .map(|f| (f.count, f.others, f.each_ns()))
+        };
+        assert_eq!(of_each(1, 3), Some((1, 3, [3_000_000, 1_000])));
+        // A third of all are not few, and of samples that are alike none is long.
+        assert_eq!(of_each(1, 2), None);
+        assert_eq!(of_each(0, 100), None);
+        assert_eq!(of_each(0, 0), None);
+        // From buckets the same, as near as they are.
+        let (count, others, [long, short]) = of_each(100, 10_000).unwrap();
+        assert_eq!((count, others), (100, 10_000));
+        assert!((long - 3_000_000).abs() < 15_000 && (short - 1_000).abs() < 5);
+        // Three quarters of the sum: 300 of 390 are, 300 of 420 are not.
+        assert!(of(&[&[300][..], &[30; 3]].concat()).few_long().is_some());
+        assert!(of(&[&[300][..], &[40; 3]].concat()).few_long().is_none());
     }
 
     #[test]

@@ -60,6 +60,12 @@ pub(crate) fn whole(d: &Diagnosis) -> Value {
         "notes": value::texts(&d.notes),
         "call_time_ns": d.call_time_ns,
         "elapsed_ns": d.elapsed_ns,
+        "few_long": d.few_long.map(|few| json!({
+            "calls": few.count,
+            "total_ns": few.total_ns,
+            "others": few.others,
+            "others_ns": few.others_ns,
+        })),
         "app": d.app.as_ref().map(|a| app(a, d)),
         "server_app": d.server_app.as_ref().map(layers::server_app),
         "layers": d.layers.iter().map(|l| layers::layer(l, d)).collect::<Vec<_>>(),

@@ -132,6 +132,7 @@ impl Diagnoser {
                 untold = Value::Duration(untold_ns)
             ));
         }
+        let few_long = facts.few_long();
         let account = facts.account;
         notes.extend(streams.notes(account.calls));
         let lost = are_two.then(|| streams.lost());
@@ -160,6 +161,7 @@ impl Diagnoser {
             notes,
             call_time_ns: account.total_ns,
             elapsed_ns,
+            few_long,
             ledger,
             streams_ledger,
             lost,

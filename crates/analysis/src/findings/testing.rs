@@ -255,12 +255,22 @@ pub(crate) fn judged(calls: u64, lines: &[(ledger::Cause, i64)]) -> Verdict {
 
 /// The same where lines have bounds, and a call takes so long.
 pub(crate) fn judged_within(calls: u64, each: i64, lines: &[(ledger::Cause, Bounds)]) -> Verdict {
+    judged_each((0..calls).map(|_| (each, lines.to_vec())))
+}
+
+/// The same where each takes its own time, all of which is this cause's.
+pub(crate) fn judged_of(cause: ledger::Cause, times: &[i64]) -> Verdict {
+    let each = times.iter();
+    judged_each(each.map(|&ns| (ns, vec![(cause, Bounds::exactly(ns))])))
+}
+
+fn judged_each(calls: impl Iterator<Item = (i64, Vec<(ledger::Cause, Bounds)>)>) -> Verdict {
     let mut fixture = Fixture::new();
     let mut sums = ledger::Sums::new();
     let (mut ledger, mut times) = (ledger::Ledger::default(), Distribution::default());
-    for _ in 0..calls {
+    for (each, lines) in calls {
         ledger.clear(Bounds::exactly(each));
-        for &(cause, ns) in lines {
+        for (cause, ns) in lines {
             ledger.charge(cause, Direction::ToServer, ns);
         }
         sums.add(&ledger);

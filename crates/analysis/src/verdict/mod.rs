@@ -391,7 +391,7 @@ fn is_beside_calls(f: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::testing::{MS, judged, judged_within};
+    use crate::findings::testing::{MS, judged, judged_of, judged_within};
     use crate::results::Side;
     use ledger::Bounds;
     use ledger::Cause::{Chatty, Nagle, NotWriting, Path, Service, Transfer};
@@ -421,6 +421,26 @@ mod tests {
         let side = |cause| judged(100, &[(cause, 5 * MS), (NotWriting, 5 * MS)]).side;
         assert_eq!(side(Path), Side::Mixed);
         assert_eq!(side(Transfer), Side::Undetermined);
+    }
+
+    #[test]
+    fn where_the_mean_is_no_call_s_the_sentence_says_what_calls_take() {
+        let said = |long: usize, short: usize| {
+            let times = [vec![3_000 * MS; long], vec![MS; short]].concat();
+            judged_of(Service, &times).sentence.to_string()
+        };
+        let few = said(2, 98);
+        assert!(
+            few.ends_with(" 2 calls took 3.00 s each, the other 98 took 1.00 ms."),
+            "{few}"
+        );
+        let one = said(1, 99);
+        assert!(
+            one.ends_with(" 1 call took 3.00 s, the other 99 took 1.00 ms."),
+            "{one}"
+        );
+        assert!(!said(60, 40).contains("the other"));
+        assert!(!said(100, 0).contains("the other"));
     }
 
     #[test]

@@ -96,8 +96,15 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
         more: match left.len() {
             0 => String::new(),
             n => format!("… and {} with less time\n", counted(n as u64, "line")),
-        } + &unseen(d, calls, total_ns),
+        } + &few_long(d)
+            + &unseen(d, calls, total_ns),
     })
+}
+
+/// Where the mean is no call's.
+fn few_long(d: &Diagnosis) -> String {
+    let few = d.few_long.filter(|_| d.streams_ledger.is_none());
+    few.map_or_else(String::new, |few| wrap("", 0, &few.told().to_string()))
 }
 
 /// How much of the time is of calls that have no response time, where that is a good part: in tables of times they

@@ -241,6 +241,7 @@ pub(crate) fn diagnosis() -> Diagnosis {
         notes: vec!["What the application waited before it called is not on the wire.".into()],
         call_time_ns: 86_300_000_000,
         elapsed_ns: 2_700_000_000,
+        few_long: None,
         ledger: ledger(),
         streams_ledger: None,
         untold_ns: 0,
