@@ -1,8 +1,10 @@
-"""Calls of databases that do not end as they were meant to: the server breaks them off at a limit of time, or for a deadlock."""
+"""Calls of databases that do not end as they were meant to: the server breaks them off at a limit of time, or for a deadlock,
+or they hang when the capture ends."""
 
 from kinds import mysql
 from kinds.pgsql import NEVER, recorded
 from kinds.pgsql_rows import LONG, STOCK
+from kinds.places_missing import cut
 from kit import expect
 from kit.kinds import kind
 
@@ -64,6 +66,27 @@ def statement_limit(case, limit_ms, work_ms=5000, delay_ms=0.2, sessions=2):
     if not work_ms:
         return expect.healthy()
     return expect.Expectation(side=["server"], cause=["server-slow"], find=["broken-off"], first=["The server broke [0-9]+ calls off"], forbid=[*NEVER, "network-delay", "lock-wait"])
+
+
+@kind("pgsql-pile-up", "statements hang for what a client holds that asks nothing, until the capture ends and beyond", field_case="K59",
+      mild=dict(waiters=2), harsh=dict(waiters=8), healthy=dict(waiters=3, holds=False),
+      draw=lambda d: dict(waiters=d.randint(1, 8), hold_ms=d.log_uniform(1500, 3500), delay_ms=d.log_uniform(0.1, 1)))
+def pile_up(case, waiters, hold_ms=3500, delay_ms=0.2, holds=True):
+    change = "update stock set n = n + 1 where id = 1"
+    quick = ["select {r}", "think 20"]
+    holder = ["think 500", "begin", change, f"think {hold_ms if holds else 0}", "commit", "think 20"]
+    session = dict(work="script", n=1, secs=60)
+    told = [dict(session, steps=holder), *[dict(session, steps=[*quick * 30, change, *quick * 2])] * waiters, dict(session, steps=quick * 150)]
+    recorded(case, told, wire=[f"both delay_us={delay_ms * 1000:.0f}"], server=dict(setup=STOCK), bench=dict(noise_limits=LONG))
+    if not holds:
+        return expect.healthy()
+    window = (0, (500 + 0.8 * hold_ms) / (520 + max(hold_ms, 150 * 22)))
+    cut(case, client=window, server=window)
+    told = dict(side=["client", "undetermined"], find=["lock-wait"])
+    # What was changed, and by whom, short snap lengths hide, and who did not see the transaction begin.
+    hidden = {kind: [*told["side"], "server", "network"] for kind in ("snaplen 68", "window", "cut out", "capture loss")}
+    first = ["the same table, in a transaction that is still open and for which nothing is asked"]
+    return expect.Expectation(**told, first=first, forbid=NEVER, skip=["one_way"], without=hidden, runs=expect.from_each_end(**told, first=first, forbid=NEVER))
 
 
 @kind("mysql-lock-limit", "clients give up a row (innodb_lock_wait_timeout) that another client locked before it thinks",

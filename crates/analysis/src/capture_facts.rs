@@ -305,6 +305,7 @@ impl CaptureFacts {
                 self.unanswered = (self.unanswered.0 + 1, self.unanswered.1.max(waited));
                 let shown = Exhibit::of(waited, self.index, asked, hidden.earliest);
                 self.slowest.add(shown);
+                self.locks.unanswered(call);
             }
             return;
         }

@@ -29,7 +29,7 @@ mod transactions;
 use self::files::Files;
 use self::transactions::{Change, Ended, Session, Transaction, ends_its_transaction};
 use crate::broken_off;
-use crate::work::{is_of_file, says_that_it_waited, statement_of, without_wait, work_of};
+use crate::work::{is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
@@ -113,6 +113,8 @@ pub struct LockWaits {
     pub files: u64,
     /// Of them, those that a database broke off, which says itself that they waited.
     pub broken_off: u64,
+    /// Of them, those that still waited when the capture ended, or their connection.
+    pub still: u64,
     /// From each request to its answer, in all.
     pub waited_ns: i64,
     /// Of it, at most, while the server worked on nothing for those who held them.
@@ -123,6 +125,21 @@ impl LockWaits {
     /// Whether most of them are of file servers.
     pub(crate) fn are_files(&self) -> bool {
         self.files * 2 > self.calls
+    }
+
+    /// Whether most of them were answered as somebody let go.
+    pub(crate) fn were_let_go(&self) -> bool {
+        (self.broken_off + self.still) * 2 < self.calls
+    }
+
+    /// Takes one of a call that was never answered, and of how much of that somebody held what it wants.
+    pub(crate) fn add_still(&mut self, waited_ns: i64, held_ns: i64) {
+        if held_ns > 0 {
+            self.calls += 1;
+            self.still += 1;
+            self.waited_ns = self.waited_ns.saturating_add(waited_ns);
+            self.paused_ns = self.paused_ns.saturating_add(held_ns);
+        }
     }
 
     /// Takes one of a call of this [work](work_of) that waited for so long.
@@ -373,6 +390,36 @@ impl Locks {
         let chance = chance.of_work(work);
         chance.add(whole, holders?.ended, wait.is_some());
         wait
+    }
+
+    /// For how long of a wait without an answer another session held what a call of this [work](work_of) wants, in a
+    /// transaction that is still open and for which nothing is asked.
+    #[must_use]
+    pub fn still_held_ns(
+        &self,
+        server: Endpoint,
+        connection: ConnectionId,
+        work: u64,
+        (from, to): (Time, Time),
+    ) -> i64 {
+        let Some(server) = self.servers.get(&server).filter(|_| is_sql(work)) else {
+            return 0;
+        };
+        let Some(table) = self.tables.get(&work) else {
+            return 0;
+        };
+        let others = server.sessions.iter().filter(|(id, _)| **id != connection);
+        let held = others.filter_map(|(_, session)| session.holds(*table));
+        let each = held.map(|(since, until)| until.min(to) - since.max(from));
+        each.max().unwrap_or(0).max(0)
+    }
+
+    /// Takes a call that was never answered: its session does not think.
+    pub fn unanswered(&mut self, call: &Call) {
+        let server = self.servers.get_mut(&call.server);
+        if let Some(session) = server.and_then(|s| s.sessions.get_mut(&call.connection)) {
+            session.asks = call.request_first.map(|asked| asked.time);
+        }
     }
 
     /// Whose transactions held what a call of this work wants, as far as is known.

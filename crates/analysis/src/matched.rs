@@ -403,6 +403,7 @@ impl MatchedFacts {
             let mut transfer = held + unread;
             let causes = at_server.waiting.take_from(&mut transfer);
             let own = [sure, stall, blocked, transfer];
+            let own = (own, self.still_held_ns(call, server, (from, to)));
             return self.keep_hidden(call, own, causes, lost, &client.troubles);
         }
         let lock = (server.locks).waited(

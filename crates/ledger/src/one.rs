@@ -233,7 +233,6 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         // What was sent again may have been lost again further on, until the client went on.
         beyond.hi_ns = call.went_on_ns.filter(|ns| *ns >= beyond.lo_ns);
     }
-    let silent = call.silent_ns.max(0);
     let again = Bounds {
         lo_ns: facts.sent_again_ns,
         // It may have been lost again.
@@ -322,7 +321,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     passed(request, request_unsure, d, client, 0);
     passed(reply, reply_unsure, back, server, call.response_recovery_ns);
     waiting(call, wait, late, facts, ledger);
-    silence(silent, facts, ledger);
+    silence(call, facts, ledger);
     ledger.charge(Cause::Loss, back, again);
     // What is not in this capture is taken for what trips take: nothing shows that they varied.
     path(beyond, Bounds::exactly(i64::MAX), facts.spared, ledger);
@@ -556,7 +555,8 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     let lock = call.lock_ns.clamp(0, least);
     ledger.charge(Cause::Lock, d, Bounds::exactly(lock));
     let (least, most, stall) = (least - lock, most - lock, (stall - lock).max(0));
-    let locked_ns = call.locked_ns - lock;
+    // What is still held is held at the end.
+    let locked_ns = call.locked_ns - lock - call.locked_ns.clamp(0, call.silent_ns.max(0));
     // A stall is the server's as far as anything is.
     let stalled = stall.min(least);
     let (of_stall, locked) = Locked::of(locked_ns.min(most)).out_of(stalled);
@@ -584,12 +584,15 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
 
 /// What it waited on with nothing heard any more: a host that answers is heard in its own capture. From elsewhere the answer
 /// may have been sent, and lost again and again.
-fn silence(ns: i64, facts: &OneFacts, ledger: &mut Ledger) {
+fn silence(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
+    let (d, ns) = (Direction::ToServer, call.silent_ns.max(0));
     let sure = match facts.to_server {
         Half::Here => ns,
         Half::Away(_) => facts.unanswered_ns.clamp(0, ns),
     };
-    let d = Direction::ToServer;
-    ledger.charge(Cause::Service, d, Bounds::between(sure, ns));
+    let (served, _) = Locked::of(call.locked_ns).out_of(sure);
+    let locked_ns = call.locked_ns.clamp(0, ns);
+    ledger.charge(Cause::Service, d, Bounds::between(served.lo_ns, ns));
     ledger.charge(Cause::Outage, d, Bounds::between(0, ns - sure));
+    ledger.charge(Cause::Event, d, Bounds::between(0, locked_ns));
 }

@@ -137,7 +137,15 @@ impl OneSided {
                 self.went_on(&b, &mut one, reached.is_none());
             }
             // What follows asks for times that it has not.
-            if b.hidden_ns.is_some() {
+            if let Some(longer_ns) = b.hidden_ns {
+                if b.is_unanswered {
+                    let asked = b.request_last.time;
+                    let until = Time(b.response.time.0.saturating_add(longer_ns));
+                    let life = (asked, until);
+                    one.locked_ns =
+                        (facts.locks).still_held_ns(b.server, b.connection, b.work, life);
+                    self.lock_waits.add_still(until - asked, one.locked_ns);
+                }
                 self.kept.push(&one);
                 continue;
             }

@@ -27,6 +27,11 @@
 //! as one that held the same table had nothing under way in the server, or waited
 //! itself (a deadlock).
 //!
+//! A statement that is not answered when the capture ends may wait for a
+//! transaction on the same table that is still open and whose client asks nothing
+//! ("idle in transaction"): the server may as well work on it, so that it is
+//! nobody's for certain.
+//!
 //! SMB says who locks what, and what the server asks back of whom (`smb2.cb`): an
 //! answer that the server had promised for later (STATUS_PENDING), and that comes
 //! within 5 ms of when that was let go, had waited for it. What the server worked
@@ -54,6 +59,7 @@ use super::{Entry, Of, Rule, evidence, numbers};
 use crate::broken_off::Why;
 use crate::diagnose::Kind;
 use crate::facts::Facts;
+use crate::locks::LockWaits;
 use crate::results::{Finding, Side};
 use crate::text::{Text, Value, text};
 use ledger::Cause;
@@ -96,16 +102,20 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     if facts.worst.lock_waits.are_files() {
         return Some(told_of_files(facts, ns, is_sure));
     }
-    let broken_off = facts.worst.lock_waits.broken_off;
+    let LockWaits {
+        broken_off, still, ..
+    } = facts.worst.lock_waits;
     let longest = worst.exhibits.first().map(|e| e.value_ns);
-    let mut known = numbers([("waits", worst.count as i64), ("most_ns", ns)]);
-    known.extend(
-        longest
-            .map(|ns| numbers([("longest_ns", ns)]))
-            .into_iter()
-            .flatten(),
-    );
-    known.extend(numbers([("broken_off", broken_off as i64)]));
+    let waits = worst.count + broken_off + still;
+    let mut known = numbers([("waits", waits as i64), ("most_ns", ns)]).to_vec();
+    let further = [
+        ("longest_ns", longest),
+        ("broken_off", Some(broken_off as i64).filter(|n| *n > 0)),
+        ("still", Some(still as i64).filter(|n| *n > 0)),
+    ];
+    for (name, value) in further {
+        known.extend(value.into_iter().flat_map(|value| numbers([(name, value)])));
+    }
     let came: Option<Text> = longest.map(|longest| text!(
         "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait. ",
         n = worst.count,
@@ -120,7 +130,11 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         n = broken_off,
         code = Rule::BrokenOff.code(),
     ));
-    if came.is_none() && said.is_none() {
+    let goes_on: Option<Text> = (still > 0).then(|| text!(
+        "{n,} call{n||s} {n|was|were} never answered for a table that another session has changed in a transaction which is still open and for which nothing is asked. ",
+        n = still,
+    ));
+    if came.is_none() && said.is_none() && goes_on.is_none() {
         return None;
     }
     Some(Finding {
@@ -144,7 +158,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
             },
         ),
         why: text!(
-            "{came}{said}{ns} in all {is}.",
+            "{came}{said}{goes_on}{ns} in all {is}.",
             ns = Value::Duration(ns),
             is = match (is_sure, broken_off) {
                 (false, _) => "may be a lock's",
@@ -153,6 +167,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
             },
             came = came.unwrap_or_default(),
             said = said.unwrap_or_default(),
+            goes_on = goes_on.unwrap_or_default(),
         ),
         remedy: vec![
             "see what the other client does before it commits; end transactions before anything that waits for people, files or other hosts".into(),
@@ -249,6 +264,7 @@ mod tests {
                 calls: 3,
                 files: 3,
                 broken_off: 0,
+                still: 0,
                 waited_ns: sure_ns + may_be_ns,
                 paused_ns: 0,
             };

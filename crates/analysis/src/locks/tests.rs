@@ -353,3 +353,38 @@ fn in_a_deadlock_both_wait() {
     let (may_be, was) = told(&calls, "40P01");
     assert!(may_be == 100 && was >= 90, "{was}");
 }
+
+#[test]
+fn who_is_never_answered_may_wait_for_a_transaction_that_is_still_open() {
+    let still = |calls: &[Call], text: &str| {
+        let mut capture = CaptureFacts::default();
+        calls.iter().for_each(|call| capture.beside(call));
+        let asked = Call {
+            response_first: None,
+            response_last: None,
+            outcome: model::Outcome::NoResponse(model::Reason::AfterCapture),
+            ..of(HOLDER, op::EXECUTE, "select 1", 300, 0)
+        };
+        let held = |locks: &Locks| {
+            let waits = of(WAITER, op::EXECUTE, text, 20, 0);
+            let life = (Time(21 * MS), Time(521 * MS));
+            locks.still_held_ns(waits.server, waits.connection, work_of(&waits), life) / MS
+        };
+        // And once its session has asked for something itself.
+        let quiet = held(&capture.locks);
+        capture.locks.unanswered(&asked);
+        [quiet, held(&capture.locks)]
+    };
+    let holds = [
+        of(HOLDER, op::LOGON, "", 0, 0),
+        of(HOLDER, op::BEGIN, "begin", 1, 0),
+        of(HOLDER, op::EXECUTE, CHANGE, 118, 0),
+    ];
+    // From 121 ms on.
+    assert_eq!(still(&holds, CHANGE), [400, 179]);
+    assert_eq!(still(&holds, "update other set n = 2"), [0, 0]);
+    let ended = [&holds[..], &[of(HOLDER, op::COMMIT, "commit", 200, 0)]].concat();
+    assert_eq!(still(&ended, CHANGE), [0, 0]);
+    // Each statement may have been a transaction of its own.
+    assert_eq!(still(&[&holds[..1], &holds[2..]].concat(), CHANGE), [0, 0]);
+}

@@ -19,6 +19,8 @@ pub(super) struct Session {
     pub(super) answered: Time,
     /// It said BEGIN, and nothing since that ends it.
     pub(super) has_begun: bool,
+    /// When it asked for what was never answered.
+    pub(super) asks: Option<Time>,
     pub(super) open: Option<Transaction>,
 }
 
@@ -53,8 +55,16 @@ impl Session {
         Session {
             answered,
             has_begun,
+            asks: None,
             open: table.map(|table| Transaction::new(answered, table, false)),
         }
+    }
+
+    /// Since when it holds this table in a transaction that was begun in so many words, and until when nothing was asked for that.
+    pub(super) fn holds(&self, table: u64) -> Option<(Time, Time)> {
+        let open = self.open.as_ref().filter(|open| open.is_said)?;
+        let until = self.asks.unwrap_or(Time::MAX);
+        open.tables.contains(&table).then_some((open.since, until))
     }
 }
 

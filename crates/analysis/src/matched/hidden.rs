@@ -2,7 +2,7 @@
 //! waited at least, whose of it that was, and how much longer they may have waited.
 
 use super::{MatchedFacts, Unsettled};
-use crate::capture_facts::Troubles;
+use crate::capture_facts::{CaptureFacts, Troubles};
 use crate::half::{Completeness, Half};
 use crate::ledgers::AtServer;
 use ledger::{Both, Held, Lost};
@@ -87,11 +87,27 @@ impl MatchedFacts {
         self.lasted(from, Time(from.0.saturating_add(least_ns.max(0))));
     }
 
+    /// How long of a wait at the server that never ended another session still held what it wants.
+    pub(super) fn still_held_ns(
+        &mut self,
+        call: &Unsettled,
+        server: &CaptureFacts,
+        (from, to): (Time, Time),
+    ) -> i64 {
+        if !call.hidden.is_some_and(|hidden| hidden.is_unanswered) {
+            return 0;
+        }
+        let (connection, life) = (call.server.connection, (from, to));
+        let ns = (server.locks).still_held_ns(call.server_end, connection, call.work, life);
+        self.lock_waits.add_still(to - from, ns);
+        ns
+    }
+
     /// A call whose response is hidden: what is not certain to be the server's own, or to have been on the way, is nobody's.
     pub(super) fn keep_hidden(
         &mut self,
         call: &Unsettled,
-        own: [i64; 4],
+        (own, locked_ns): ([i64; 4], i64),
         held: Held,
         lost: Lost,
         at_client: &Troubles,
@@ -113,6 +129,7 @@ impl MatchedFacts {
         self.kept.push(&Both {
             response_ns: hidden.least_ns,
             service_ns,
+            locked_ns,
             stall_ns,
             behind_ns,
             transfer_ns,
