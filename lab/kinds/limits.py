@@ -89,6 +89,25 @@ def pile_up(case, waiters, hold_ms=3500, delay_ms=0.2, holds=True):
     return expect.Expectation(**told, first=first, forbid=NEVER, skip=["one_way"], without=hidden, runs=expect.from_each_end(**told, first=first, forbid=NEVER))
 
 
+@kind("pgsql-alter-waits", "a table is altered while a client that has read it thinks: all that want it then wait behind that", field_case="K60",
+      mild=dict(hold_ms=300), harsh=dict(hold_ms=1500, readers=8), healthy=dict(hold_ms=300, alters=False),
+      draw=lambda d: dict(hold_ms=d.log_uniform(200, 2500), readers=d.randint(1, 8), delay_ms=d.log_uniform(0.1, 1)))
+def alter_waits(case, hold_ms, readers=4, delay_ms=0.2, alters=True):
+    read = "select n from stock where id = {r} % 100 + 1"
+    holder = ["begin", read, f"think {hold_ms}", "commit", f"think {hold_ms / 3}"]
+    alter = ["think 60", "alter table stock alter n set default {i}"] if alters else ["think 60", read]
+    session = dict(work="script", secs=4.3)
+    recorded(case, [dict(session, steps=holder), dict(session, steps=alter, after_s=0.05), *[dict(session, steps=[read, "think 12"])] * readers],
+             wire=[f"both delay_us={delay_ms * 1000:.0f}"], server=dict(setup=STOCK), bench=dict(noise_limits=LONG))
+    if not alters:
+        return expect.healthy()
+    told = dict(side=["client", "undetermined"], find=["lock-wait"])
+    # What is read and altered short snap lengths hide.
+    hidden = {kind: [*told["side"], "server"] for kind in ("snaplen 68", "window", "cut out", "capture loss")}
+    forbid = [*NEVER, "network-delay"]
+    return expect.Expectation(**told, forbid=forbid, without=hidden, runs=expect.from_each_end(**told, forbid=forbid))
+
+
 @kind("mysql-lock-limit", "clients give up a row (innodb_lock_wait_timeout) that another client locked before it thinks",
       mild=dict(waiters=1, hold_ms=1600), harsh=dict(waiters=4, hold_ms=3500), healthy=dict(waiters=4, hold_ms=1600, same=False),
       draw=lambda d: dict(waiters=d.randint(1, 5), hold_ms=d.log_uniform(1400, 3800), rtt_ms=d.log_uniform(0.2, 4)))

@@ -21,12 +21,16 @@
 //! client holds for itself waits until that has given it back, as the server asked it to (3.3.4.6), and who has to wait is
 //! told that the answer will come later. So an answer that was promised and comes then had waited for that ([`files`]).
 
+mod coincidences;
 mod files;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod transactions;
 
+pub use self::coincidences::Coincidences;
 use self::files::Files;
+use self::tables::{Access, Touched, wanted_table};
 use self::transactions::{Change, Ended, Session, Transaction, ends_its_transaction};
 use crate::broken_off;
 use crate::work::{is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of};
@@ -48,16 +52,14 @@ const WORTH_NS: i64 = 1_000_000;
 /// Letting go takes a fraction of a wait for it.
 const SHORT: i64 = 4;
 
+/// Changes of what tables are that are remembered of a server: calls are looked at some seconds after they ended.
+const DEFINITIONS: usize = 256;
+
 /// Holders of which each may have waited for one of the others.
 const CHAINS: usize = 16;
 
 /// The table of whoever speaks a protocol that is not known.
 const ANY_TABLE: u64 = 0;
-
-/// Waits that end as another session asks on are beyond chance where they are so many, and so many standard
-/// deviations more than chance makes.
-const COINCIDENCES: u64 = 8;
-const DEVIATIONS: f64 = 5.0;
 
 /// What a server's sessions hold and held.
 #[derive(Default)]
@@ -70,8 +72,9 @@ struct Server {
     least_pause_ns: Option<i64>,
     /// Whether a transaction was broken off as it waited for others.
     has_waited: bool,
-    /// The last statements that changed something, of whatever session.
+    /// The last statements that changed something, and the last that change what a table is, of whatever session.
     changes: VecDeque<Change>,
+    definitions: VecDeque<Change>,
 }
 
 /// What may have been a wait for locks.
@@ -95,6 +98,8 @@ struct Holders {
     idle_ns: i64,
     /// How many ended before the answer.
     ended: usize,
+    /// They kept somebody else away, behind whom this waited.
+    is_behind: bool,
 }
 
 impl LockWait {
@@ -154,71 +159,12 @@ impl LockWaits {
     }
 }
 
-/// The same of protocols that are known and of those that are not.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Coincidences {
-    known: Coincidence,
-    unknown: Coincidence,
-}
-
-impl Coincidences {
-    fn of_work(&mut self, work: u64) -> &mut Coincidence {
-        match work {
-            0 => &mut self.unknown,
-            _ => &mut self.known,
-        }
-    }
-
-    /// What of `locked_ns` and `chain_ns` of a call of this [work](work_of) may have been a wait for locks, and what of it
-    /// was one, with all waits known. That of a protocol that is not known is none, if it may be chance.
-    #[must_use]
-    pub fn judged(&self, work: u64, locked_ns: i64, chain_ns: i64) -> (i64, i64) {
-        match work {
-            _ if is_of_file(work) || says_that_it_waited(work) => {
-                (locked_ns, chain_ns.min(locked_ns))
-            }
-            0 if !self.unknown.tells() => (0, 0),
-            0 => (locked_ns, 0),
-            _ if self.known.tells() => (locked_ns, chain_ns.min(locked_ns)),
-            _ => (locked_ns, 0),
-        }
-    }
-}
-
-/// How often waits ended as another session let go or asked on, and how often chance makes them.
-#[derive(Clone, Copy, Default, Debug)]
-struct Coincidence {
-    seen: u64,
-    expected: f64,
-    variance: f64,
-}
-
-impl Coincidence {
-    /// Takes a wait of `ns` in which others asked on so many times, if it is long enough that it tells.
-    fn add(&mut self, ns: i64, others: usize, came_then: bool) {
-        let share = WOKEN_NS as f64 / ns.max(1) as f64;
-        if share > 0.5 {
-            return;
-        }
-        let chance = 1.0 - (1.0 - share).powi(i32::try_from(others).unwrap_or(i32::MAX));
-        self.seen += u64::from(came_then);
-        self.expected += chance;
-        self.variance += chance * (1.0 - chance);
-    }
-
-    /// Whether they are more than chance makes.
-    fn tells(&self) -> bool {
-        let more = self.seen as f64 - self.expected;
-        self.seen >= COINCIDENCES && more > DEVIATIONS * self.variance.sqrt()
-    }
-}
-
 /// Changes of tables, and transactions that held them, by server.
 #[derive(Default)]
 pub struct Locks {
     servers: HashMap<Endpoint, Server, foldhash::fast::FixedState>,
-    /// The table that a [work](work_of) changes.
-    tables: HashMap<u64, u64, foldhash::fast::FixedState>,
+    /// What a [work](work_of) wants of which table, if any.
+    tables: HashMap<u64, Option<Touched>, foldhash::fast::FixedState>,
 }
 
 impl Locks {
@@ -240,28 +186,22 @@ impl Locks {
             self.of_files(call, [begun, asked, said]);
             return;
         }
-        let table = statement_of(call).and_then(|s| changed_table(&s.normal));
-        let table = table.map(|name| foldhash::fast::FixedState::default().hash_one(name));
-        if let Some(table) = table
-            && self.tables.len() < limits::LOCK_TABLES
-        {
-            self.tables.insert(without_wait(work_of(call)), table);
-        }
+        let touched = self.touched(call);
+        let changed = touched.filter(|t| t.access != Access::Reads);
         let server = self.servers.entry(call.server).or_default();
-        let change = table.map(|table| Change {
+        let change = changed.map(|touched| Change {
             connection: call.connection,
-            table,
+            touched,
             asked: asked.time,
             said: said.time,
         });
         let waited_ns = server.waited_ns(call, change);
         if let Some(change) = change {
-            server.changes.truncate(CHAINS - 1);
-            server.changes.push_front(change);
+            server.changed(change);
         }
         let Some(session) = server.sessions.get_mut(&call.connection) else {
             if server.sessions.len() < limits::LOCK_SESSIONS {
-                let session = Session::new(said.time, table, call.op == op::BEGIN);
+                let session = Session::new(said.time, changed, call.op == op::BEGIN);
                 server.sessions.insert(call.connection, session);
             }
             return;
@@ -279,11 +219,12 @@ impl Locks {
             if thought_ns > 0 {
                 server.end(Ended {
                     connection: call.connection,
-                    transaction: Transaction {
+                    transaction: Transaction::of(
+                        answered,
+                        Touched::changes(ANY_TABLE),
                         thought_ns,
-                        paused_ns: pause,
-                        ..Transaction::new(answered, ANY_TABLE, false)
-                    },
+                        pause,
+                    ),
                     asked,
                     said: said.time,
                     has_waited: false,
@@ -312,10 +253,13 @@ impl Locks {
                     });
                 }
             }
-            _ => match (&mut session.open, table) {
-                (Some(open), Some(table)) => open.changes(table),
-                (None, Some(table)) if waited_ns.is_none() => {
-                    session.open = Some(Transaction::new(said.time, table, session.has_begun));
+            _ => match (&mut session.open, touched) {
+                (Some(open), Some(touched)) => open.touches(touched, said.time),
+                // What is only read outside of a transaction is let go at once.
+                (None, Some(touched)) if waited_ns.is_none() => {
+                    let (begun, is_kept) = (session.has_begun, changed.is_some());
+                    session.open =
+                        (begun || is_kept).then(|| Transaction::new(said.time, touched, begun));
                 }
                 (None, Some(_)) | (_, None) => {}
             },
@@ -329,6 +273,24 @@ impl Locks {
                 has_waited: broken_off::is_of_lock(call),
             });
         }
+    }
+
+    /// What a call wants of which table.
+    fn touched(&mut self, call: &Call) -> Option<Touched> {
+        let statement = statement_of(call)?;
+        let work = without_wait(work_of(call));
+        if let Some(known) = self.tables.get(&work) {
+            return *known;
+        }
+        let wanted = wanted_table(&statement.normal);
+        let touched = wanted.map(|(name, access)| Touched {
+            table: foldhash::fast::FixedState::default().hash_one(name),
+            access,
+        });
+        if self.tables.len() < limits::LOCK_TABLES {
+            self.tables.insert(work, touched);
+        }
+        touched
     }
 
     /// A call of SMB, or of a server that asks a file back.
@@ -387,8 +349,12 @@ impl Locks {
                 let_go: wait.and_then(|wait| wait.let_go),
             });
         }
-        let chance = chance.of_work(work);
-        chance.add(whole, holders?.ended, wait.is_some());
+        let holders = holders?;
+        // All that wait behind the same one wait for one thing.
+        if !holders.is_behind {
+            let chance = chance.of_work(work);
+            chance.add(whole, holders.ended, wait.is_some());
+        }
         wait
     }
 
@@ -405,20 +371,36 @@ impl Locks {
         let Some(server) = self.servers.get(&server).filter(|_| is_sql(work)) else {
             return 0;
         };
-        let Some(table) = self.tables.get(&work) else {
+        let Some(Some(wanted)) = self.tables.get(&work) else {
             return 0;
         };
+        let wanted = match server.is_behind(connection, *wanted, (from, to)) {
+            true => wanted.alone(),
+            false => *wanted,
+        };
         let others = server.sessions.iter().filter(|(id, _)| **id != connection);
-        let held = others.filter_map(|(_, session)| session.holds(*table));
+        let held = others.filter_map(|(_, session)| session.keeps(wanted));
         let each = held.map(|(since, until)| until.min(to) - since.max(from));
         each.max().unwrap_or(0).max(0)
     }
 
     /// Takes a call that was never answered: its session does not think.
     pub fn unanswered(&mut self, call: &Call) {
-        let server = self.servers.get_mut(&call.server);
-        if let Some(session) = server.and_then(|s| s.sessions.get_mut(&call.connection)) {
-            session.asks = call.request_first.map(|asked| asked.time);
+        let touched = self.touched(call);
+        let (Some(server), Some(asked)) = (self.servers.get_mut(&call.server), call.request_first)
+        else {
+            return;
+        };
+        if let Some(session) = server.sessions.get_mut(&call.connection) {
+            session.asks = Some(asked.time);
+        }
+        if let Some(touched) = touched {
+            server.changed(Change {
+                connection: call.connection,
+                touched,
+                asked: asked.time,
+                said: Time::MAX,
+            });
         }
     }
 
@@ -431,10 +413,17 @@ impl Locks {
         (from, to): (Time, Time),
     ) -> Option<Holders> {
         let server = self.servers.get(&server)?;
-        let table = match without_wait(work) {
-            0 => ANY_TABLE,
-            file if is_of_file(file) => file,
-            statement => *self.tables.get(&statement)?,
+        let wanted = match without_wait(work) {
+            0 => Touched::changes(ANY_TABLE),
+            file if is_of_file(file) => Touched::changes(file),
+            statement => (*self.tables.get(&statement)?)?,
+        };
+        // Whoever is behind one that waits for everybody waits for them too.
+        let is_behind = server.is_behind(connection, wanted, (from, to));
+        let wanted = if is_behind { wanted.alone() } else { wanted };
+        let works_ns = match wanted.access {
+            Access::Defines => WOKEN_NS.max((to - from) / SHORT),
+            _ => WOKEN_NS,
         };
         // Who was broken off did not wait until it was let go.
         let is_broken_off = says_that_it_waited(work) && !is_of_file(work);
@@ -443,9 +432,10 @@ impl Locks {
             .ended
             .range(first..)
             .take_while(|e| is_broken_off || e.said - to <= WOKEN_NS);
-        let held = during.filter(|e| {
-            let others = e.connection != connection && e.transaction.tables.contains(&table);
-            others && e.transaction.since < to && e.asked.time > from
+        let held = during.filter_map(|e| {
+            let is_other = e.connection != connection && e.asked.time > from;
+            let since = e.transaction.keeps(wanted).filter(|_| is_other)?;
+            (since < to).then_some((e, since))
         });
         // One after the other holds it.
         let (mut ns, mut paused_ns, mut idle_ns, mut reached, mut let_go) = (0, 0, 0, from, None);
@@ -453,16 +443,16 @@ impl Locks {
         // Of those who let go last, when, and what was thought until then by those who waited for each other.
         let mut chains: VecDeque<(Time, i64)> = VecDeque::new();
         let mut chain_ns = 0;
-        for e in held {
+        for (e, since) in held {
             let asked = e.asked.time;
-            let begins = e.transaction.since.max(reached);
+            let begins = since.max(reached);
             let held = (asked.min(to) - begins).max(0);
             let thought = held.min(e.transaction.thought_ns);
             ns += thought;
             let before = chains
                 .iter()
                 .rev()
-                .find(|(at, _)| (0..=WOKEN_NS).contains(&(e.transaction.since - *at)));
+                .find(|(at, _)| (0..=WOKEN_NS).contains(&(since - *at)));
             let chain = before.map_or(0, |(_, ns)| *ns) + thought;
             if chains.len() == CHAINS {
                 chains.pop_front();
@@ -470,14 +460,14 @@ impl Locks {
             chains.push_back((asked, chain));
             paused_ns += held.min(e.transaction.paused_ns);
             if e.transaction.is_said {
-                let held = asked.min(to) - e.transaction.since.max(from);
+                let held = asked.min(to) - since.max(from);
                 idle_ns = idle_ns.max(held - e.worked_ns());
             }
             reached = reached.max(asked);
             ended += usize::from(asked <= to);
             // Who was kept waiting itself is let go at the same moment, and lets nobody go.
             let is_short = e.said - asked <= (to - from) / SHORT;
-            if asked <= to && to - e.said <= WOKEN_NS && is_short {
+            if asked <= to && to - e.said <= works_ns && is_short {
                 (let_go, chain_ns) = (Some(e.asked), chain);
             }
         }
@@ -492,11 +482,36 @@ impl Locks {
             wait,
             idle_ns,
             ended,
+            is_behind,
         })
     }
 }
 
 impl Server {
+    /// Whether a wait was one behind another session's change of what the table is: answered as that was, or not at all.
+    fn is_behind(
+        &self,
+        connection: ConnectionId,
+        wanted: Touched,
+        (from, to): (Time, Time),
+    ) -> bool {
+        let meanwhile = self.definitions.iter().take_while(|d| d.said > from);
+        let mut ahead = meanwhile.filter(|d| d.asked < to && to - d.said <= WOKEN_NS);
+        ahead.any(|d| d.is_ahead_of(connection, wanted))
+    }
+
+    /// Takes one that changed something, or never was answered.
+    fn changed(&mut self, change: Change) {
+        if change.touched.access == Access::Defines {
+            self.definitions.truncate(DEFINITIONS - 1);
+            self.definitions.push_front(change);
+        }
+        if change.said < Time::MAX {
+            self.changes.truncate(CHAINS - 1);
+            self.changes.push_front(change);
+        }
+    }
+
     /// How long a call certainly waited for others, if the server says that it did, or if it was answered as one was broken
     /// off that had changed the same table, and had waited.
     fn waited_ns(&self, call: &Call, change: Option<Change>) -> Option<i64> {
@@ -531,27 +546,4 @@ impl Server {
         let at = self.ended.partition_point(|e| e.said <= ended.said);
         self.ended.insert(at, ended);
     }
-}
-
-/// The table that a statement changes or locks, by the first words of its normal form.
-fn changed_table(normal: &str) -> Option<&str> {
-    let mut words = normal.split_ascii_whitespace();
-    let first = words.next()?;
-    let is = |word: &str, other: &str| word.eq_ignore_ascii_case(other);
-    let mut behind = |wanted: &str| {
-        let found = words.find(|w| is(w, wanted));
-        found.and_then(|_| words.next())
-    };
-    let name = match first {
-        _ if is(first, "update") => words.find(|w| !is(w, "only"))?,
-        _ if is(first, "insert") || is(first, "replace") || is(first, "merge") => behind("into")?,
-        _ if is(first, "delete") => behind("from")?,
-        _ if is(first, "lock") => words.find(|w| !is(w, "table") && !is(w, "tables"))?,
-        _ if is(first, "select") && normal.to_ascii_lowercase().contains(" for update") => {
-            behind("from")?
-        }
-        _ => return None,
-    };
-    let end = name.find(['(', ',', ';']).unwrap_or(name.len());
-    name.get(..end).filter(|name| !name.is_empty())
 }

@@ -1,7 +1,7 @@
 //! # What it says
 //! Statements waited, or may have waited, for a lock that another session held
-//! while its client thought: that session had changed the same table, asked nothing
-//! for a while, and the answers came as soon as its transaction ended. Of a
+//! while its client thought: that session had the same table, asked nothing for a
+//! while, and the answers came as soon as its transaction ended. Of a
 //! protocol that cannot be read neither tables nor transactions are known: there,
 //! answers came as another session asked on after a pause, far more often than by
 //! chance. Of SMB: calls waited for a part of a file that another client had
@@ -11,6 +11,9 @@
 //! # Why it costs time
 //! Whoever wants to change what a transaction has changed waits until it ends. What
 //! the client of that transaction does before it commits, all others wait for too.
+//! Who changes what a table is (ALTER TABLE, TRUNCATE, CREATE INDEX, LOCK TABLE)
+//! waits for whoever has so much as read it in a transaction, and all that come
+//! later wait behind that: one client that thinks stops everybody.
 //!
 //! # How sure
 //! Which rows a statement meant no packet says. But a client ends its transaction
@@ -120,7 +123,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait. ",
         n = worst.count,
         did = match facts.kind {
-            Kind::Calls => "ended a transaction that had changed the same table and in which its client had thought",
+            Kind::Calls => "ended a transaction that had the same table and in which its client had thought",
             Kind::Turns => "asked on whose client had thought, far more often than by chance",
         },
         longest = Value::Duration(longest),

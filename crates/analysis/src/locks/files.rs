@@ -3,7 +3,7 @@
 //!
 //! What a connection asks meanwhile the server works on: only the rest of the time is its client's thought.
 
-use super::{Ended, Transaction};
+use super::{Ended, Touched, Transaction};
 use crate::work::{work_of_file, work_of_part};
 use hashbrown::HashMap;
 use model::{Call, ConnectionId, Mark, Outcome, Time, limits};
@@ -103,13 +103,12 @@ impl Files {
         let paused_ns = said.time - asked.time.max(connection.answered);
         Some(Ended {
             connection: call.connection,
-            transaction: Transaction {
-                tables: vec![file],
-                since: asked.time,
-                thought_ns: connection.thought_ns(paused_ns),
+            transaction: Transaction::of(
+                asked.time,
+                Touched::changes(file),
+                connection.thought_ns(paused_ns),
                 paused_ns,
-                is_said: false,
-            },
+            ),
             asked: said,
             said: said.time,
             has_waited: false,
@@ -140,13 +139,12 @@ impl Connection {
             let paused_ns = (asked.time - held.since - meanwhile_ns).max(0);
             Ended {
                 connection: id,
-                transaction: Transaction {
-                    tables: vec![held.part],
-                    since: held.since,
-                    thought_ns: self.thought_ns(paused_ns),
+                transaction: Transaction::of(
+                    held.since,
+                    Touched::changes(held.part),
+                    self.thought_ns(paused_ns),
                     paused_ns,
-                    is_said: false,
-                },
+                ),
                 asked,
                 said: said.time,
                 has_waited: false,

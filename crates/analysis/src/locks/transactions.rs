@@ -1,14 +1,15 @@
-//! What sessions of a database have changed and not yet committed, and how it ended.
+//! What sessions of a database have of tables until they commit, and how it ended.
 
 use super::WOKEN_NS;
+use super::tables::{Access, Touched};
 use crate::broken_off::{self, Why};
 use model::{Call, ConnectionId, Mark, Protocol, Time, limits};
 
-/// A statement that changed a table, and was answered.
+/// A statement that changed a table, or what it is, and when that was answered: at no time, if never.
 #[derive(Clone, Copy)]
 pub(super) struct Change {
     pub(super) connection: ConnectionId,
-    pub(super) table: u64,
+    pub(super) touched: Touched,
     pub(super) asked: Time,
     pub(super) said: Time,
 }
@@ -24,12 +25,13 @@ pub(super) struct Session {
     pub(super) open: Option<Transaction>,
 }
 
-/// A transaction that has changed something.
+/// A transaction that has something.
 #[derive(Clone, Default)]
 pub(super) struct Transaction {
-    pub(super) tables: Vec<u64>,
-    /// Since when it holds something, and how long its client has thought since then, or it waited for what others held.
-    pub(super) since: Time,
+    /// What it has, and since when it has it so.
+    has: Vec<(Touched, Time)>,
+    /// Since when it has anything, and how long its client has thought since then, or it waited for what others held.
+    since: Time,
     pub(super) thought_ns: i64,
     /// Its client said that it begins one: else each statement may have been one of its own.
     pub(super) is_said: bool,
@@ -50,21 +52,21 @@ pub(super) struct Ended {
 }
 
 impl Session {
-    /// That has changed this table by a statement that was answered at `answered`, if any.
-    pub(super) fn new(answered: Time, table: Option<u64>, has_begun: bool) -> Session {
+    /// That has changed this by a statement that was answered at `answered`, if any.
+    pub(super) fn new(answered: Time, changed: Option<Touched>, has_begun: bool) -> Session {
         Session {
             answered,
             has_begun,
             asks: None,
-            open: table.map(|table| Transaction::new(answered, table, false)),
+            open: changed.map(|touched| Transaction::new(answered, touched, false)),
         }
     }
 
-    /// Since when it holds this table in a transaction that was begun in so many words, and until when nothing was asked for that.
-    pub(super) fn holds(&self, table: u64) -> Option<(Time, Time)> {
+    /// Since when it keeps others from this in a transaction that was begun in so many words, and until when nothing was
+    /// asked for that.
+    pub(super) fn keeps(&self, wanted: Touched) -> Option<(Time, Time)> {
         let open = self.open.as_ref().filter(|open| open.is_said)?;
-        let until = self.asks.unwrap_or(Time::MAX);
-        open.tables.contains(&table).then_some((open.since, until))
+        Some((open.keeps(wanted)?, self.asks.unwrap_or(Time::MAX)))
     }
 }
 
@@ -80,7 +82,7 @@ impl Ended {
     pub(super) fn lets_go(&self, change: &Change) -> bool {
         self.has_waited
             && self.connection != change.connection
-            && self.transaction.tables.contains(&change.table)
+            && self.transaction.keeps(change.touched).is_some()
             && change.asked < self.asked.time
             && (0..=WOKEN_NS).contains(&(change.said - self.asked.time))
     }
@@ -92,12 +94,26 @@ impl Ended {
 }
 
 impl Transaction {
-    pub(super) fn new(since: Time, table: u64, is_said: bool) -> Transaction {
+    pub(super) fn new(since: Time, touched: Touched, is_said: bool) -> Transaction {
         Transaction {
-            tables: vec![table],
+            has: vec![(touched, since)],
             since,
             is_said,
             ..Transaction::default()
+        }
+    }
+
+    /// One of which all that the server did not work is known.
+    pub(super) fn of(
+        since: Time,
+        touched: Touched,
+        thought_ns: i64,
+        paused_ns: i64,
+    ) -> Transaction {
+        Transaction {
+            thought_ns,
+            paused_ns,
+            ..Transaction::new(since, touched, false)
         }
     }
 
@@ -107,10 +123,26 @@ impl Transaction {
         self.paused_ns = self.paused_ns.saturating_add(paused_ns);
     }
 
-    pub(super) fn changes(&mut self, table: u64) {
-        if !self.tables.contains(&table) && self.tables.len() < limits::LOCK_TABLES_EACH {
-            self.tables.push(table);
+    /// It has this too.
+    pub(super) fn touches(&mut self, touched: Touched, at: Time) {
+        let has_it = self.has.iter().any(|(has, _)| *has == touched);
+        if !has_it && self.has.len() < limits::LOCK_TABLES_EACH {
+            self.has.push((touched, at));
         }
+    }
+
+    /// Since when it keeps others from this, if it does.
+    pub(super) fn keeps(&self, wanted: Touched) -> Option<Time> {
+        let has = self.has.iter().filter(|(has, _)| has.keeps(wanted));
+        has.map(|(_, since)| *since).min()
+    }
+}
+
+impl Change {
+    /// Whether others wait for it until it is answered: whoever wants the table is behind whoever changes what it is.
+    pub(super) fn is_ahead_of(&self, connection: ConnectionId, wanted: Touched) -> bool {
+        let is_one = self.touched.access == Access::Defines;
+        is_one && self.connection != connection && self.touched.table == wanted.table
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         Kind::Calls if waits.still > 0 && waits.still * 2 >= waits.calls => {
             "another session has changed the same table, in a transaction that is still open and for which nothing is asked".into()
         }
-        Kind::Calls => "other sessions had changed the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
+        Kind::Calls => "other sessions had the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
     };
     text!(
