@@ -85,7 +85,7 @@ def pile_up(case, waiters, hold_ms=3500, delay_ms=0.2, holds=True):
     told = dict(side=["client", "undetermined"], find=["lock-wait"])
     # What was changed, and by whom, short snap lengths hide, and who did not see the transaction begin.
     hidden = {kind: [*told["side"], "server", "network"] for kind in ("snaplen 68", "window", "cut out", "capture loss")}
-    first = ["the same table, in a transaction that is still open and for which nothing is asked"]
+    first = ["other sessions had the same table meanwhile, in transactions for which nothing was asked any more"]
     return expect.Expectation(**told, first=first, forbid=NEVER, skip=["one_way"], without=hidden, runs=expect.from_each_end(**told, first=first, forbid=NEVER))
 
 

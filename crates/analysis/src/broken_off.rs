@@ -29,12 +29,14 @@ impl Why {
     }
 }
 
-const CODES: [(&str, Why); 19] = [
+const CODES: [(&str, Why); 21] = [
     ("40P01", Why::Deadlock),
     ("ER-1213", Why::Deadlock),
     ("ORA-00060", Why::Deadlock),
     ("ORA-04020", Why::Deadlock),
+    ("ER-1614", Why::Deadlock),
     ("55P03", Why::Lock),
+    ("ER-3572", Why::Lock),
     ("ER-1205", Why::Lock),
     ("ORA-30006", Why::Lock),
     ("ORA-00054", Why::Lock),

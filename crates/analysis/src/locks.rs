@@ -13,7 +13,7 @@
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
 //! ([`Coincidences`]).
 //!
-//! A server that breaks a call off for a lock ([`broken_off`](crate::broken_off)) says itself what that waited for. Who held
+//! A server that breaks a call off for a lock ([`crate::broken_off`]) says itself what that waited for. Who held
 //! it, it does not say: a transaction on the same table that was open, for as long as the server certainly worked on nothing
 //! for it. In a deadlock that one waited as well.
 //!
@@ -23,22 +23,23 @@
 
 mod coincidences;
 mod files;
+mod server;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod transactions;
 
 pub use self::coincidences::Coincidences;
-use self::files::Files;
+use self::server::Server;
 use self::tables::{Access, Touched, wanted_table};
-use self::transactions::{Change, Ended, Session, Transaction, ends_its_transaction};
-use crate::broken_off;
+use self::transactions::{
+    Change, Ended, Session, Transaction, ends_its_transaction, is_of_deadlock, may_end_it,
+};
 use crate::work::{is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
-use model::{Call, ConnectionId, ConnectionSummary, Endpoint, Mark, Protocol, Time, limits};
-use std::collections::VecDeque;
+use model::{Call, Close, ConnectionId, ConnectionSummary, Endpoint, Mark, Protocol, Time, limits};
 use std::hash::BuildHasher;
 
 /// Who waits for a lock goes on at most so much later than it is let go: an idle process is woken, works,
@@ -52,30 +53,8 @@ const WORTH_NS: i64 = 1_000_000;
 /// Letting go takes a fraction of a wait for it.
 const SHORT: i64 = 4;
 
-/// Changes of what tables are that are remembered of a server: calls are looked at some seconds after they ended.
-const DEFINITIONS: usize = 256;
-
-/// Holders of which each may have waited for one of the others.
-const CHAINS: usize = 16;
-
 /// The table of whoever speaks a protocol that is not known.
 const ANY_TABLE: u64 = 0;
-
-/// What a server's sessions hold and held.
-#[derive(Default)]
-struct Server {
-    sessions: HashMap<ConnectionId, Session, foldhash::fast::FixedState>,
-    files: Files,
-    /// In the order in which they ended.
-    ended: VecDeque<Ended>,
-    /// The soonest that any session asked again: so long a crossing may take.
-    least_pause_ns: Option<i64>,
-    /// Whether a transaction was broken off as it waited for others.
-    has_waited: bool,
-    /// The last statements that changed something, and the last that change what a table is, of whatever session.
-    changes: VecDeque<Change>,
-    definitions: VecDeque<Change>,
-}
 
 /// What may have been a wait for locks.
 #[derive(Clone, Copy, Debug)]
@@ -88,18 +67,6 @@ pub struct LockWait {
     pub paused_ns: i64,
     /// Where the transaction was ended that held the last of them, if it was seen.
     pub let_go: Option<Mark>,
-}
-
-/// Transactions that held something while somebody waited.
-#[derive(Default)]
-struct Holders {
-    wait: Option<LockWait>,
-    /// How long, at least, one of them held it while the server worked on nothing for it.
-    idle_ns: i64,
-    /// How many ended before the answer.
-    ended: usize,
-    /// They kept somebody else away, behind whom this waited.
-    is_behind: bool,
 }
 
 impl LockWait {
@@ -186,26 +153,31 @@ impl Locks {
             self.of_files(call, [begun, asked, said]);
             return;
         }
-        let touched = self.touched(call);
+        let database = database_of(call);
+        let touched = self.touched(call).map(|t| t.of(database));
         let changed = touched.filter(|t| t.access != Access::Reads);
         let server = self.servers.entry(call.server).or_default();
-        let change = changed.map(|touched| Change {
-            connection: call.connection,
-            touched,
-            asked: asked.time,
-            said: said.time,
-        });
-        let waited_ns = server.waited_ns(call, change);
+        let change = changed.map(|touched| Change::new(call, touched, asked.time, said.time));
+        let waited_ns = server.waited_ns(call, change.as_ref());
         if let Some(change) = change {
-            server.changed(change);
+            server.changed(Change {
+                is_counted: waited_ns.is_some(),
+                ..change
+            });
         }
         let Some(session) = server.sessions.get_mut(&call.connection) else {
             if server.sessions.len() < limits::LOCK_SESSIONS {
-                let session = Session::new(said.time, changed, call.op == op::BEGIN);
+                let has_begun = call.op == op::BEGIN;
+                let changed = changed.filter(|_| !call.outcome.is_error());
+                let session = Session::new(said.time, changed, has_begun);
                 server.sessions.insert(call.connection, session);
+                if has_begun {
+                    server.begun.insert(call.connection);
+                }
             }
             return;
         };
+        (session.asks, session.database) = (None, database);
         let pause = (begun.time - session.answered).max(0);
         let least = server
             .least_pause_ns
@@ -227,41 +199,54 @@ impl Locks {
                     ),
                     asked,
                     said: said.time,
-                    has_waited: false,
+                    is_deadlock: false,
                 });
             }
             return;
+        }
+        if session.has_begun && may_end_it(call) {
+            session.is_unsure();
         }
         let mut ended = None;
         if let Some(open) = &mut session.open {
             open.add(thought_ns, pause);
             let waited = waited_ns.unwrap_or(0);
             open.add(waited, waited);
-            ended = ends_its_transaction(call).then(|| open.clone());
+            if ends_its_transaction(call) {
+                ended = Some(open.clone());
+                // What it has beyond that is not known: it may go on from a savepoint.
+                open.is_said = false;
+            }
         }
         match call.op {
-            op::BEGIN => (session.has_begun, session.open) = (true, None),
+            op::BEGIN => {
+                (session.has_begun, session.open) = (true, None);
+                server.begun.insert(call.connection);
+            }
             op::COMMIT | op::ROLLBACK => {
                 session.has_begun = false;
+                server.begun.remove(&call.connection);
                 if let Some(transaction) = session.open.take() {
                     server.end(Ended {
                         connection: call.connection,
                         transaction,
                         asked,
                         said: said.time,
-                        has_waited: false,
+                        is_deadlock: false,
                     });
                 }
             }
+            // Who is refused has nothing.
+            _ if call.outcome.is_error() => {}
             _ => match (&mut session.open, touched) {
                 (Some(open), Some(touched)) => open.touches(touched, said.time),
                 // What is only read outside of a transaction is let go at once.
-                (None, Some(touched)) if waited_ns.is_none() => {
+                (None, Some(touched)) => {
                     let (begun, is_kept) = (session.has_begun, changed.is_some());
                     session.open =
                         (begun || is_kept).then(|| Transaction::new(said.time, touched, begun));
                 }
-                (None, Some(_)) | (_, None) => {}
+                (_, None) => {}
             },
         }
         if let Some(transaction) = ended {
@@ -270,7 +255,7 @@ impl Locks {
                 transaction,
                 asked: call.response_first.unwrap_or(said),
                 said: said.time,
-                has_waited: broken_off::is_of_lock(call),
+                is_deadlock: is_of_deadlock(call),
             });
         }
     }
@@ -284,10 +269,18 @@ impl Locks {
         }
         let wanted = wanted_table(&statement.normal);
         let touched = wanted.map(|(name, access)| Touched {
-            table: foldhash::fast::FixedState::default().hash_one(name),
             access,
+            ..Touched::changes(foldhash::fast::FixedState::default().hash_one(name))
         });
-        if self.tables.len() < limits::LOCK_TABLES {
+        // Readers of Oracle's wait for nobody, and nobody for them.
+        let is_in_turn = |t: &Touched| t.access != Access::Reads || call.protocol != Protocol::Tns;
+        let touched = touched.filter(is_in_turn);
+        // What there is no room for is looked at again; what changes something is not to be missed for what reads.
+        let room = match touched.map(|t| t.access) {
+            Some(access) if access != Access::Reads => limits::LOCK_TABLES,
+            _ => limits::LOCK_TABLES / 2,
+        };
+        if self.tables.len() < room {
             self.tables.insert(work, touched);
         }
         touched
@@ -311,10 +304,28 @@ impl Locks {
         }
     }
 
-    /// A connection is over.
+    /// A connection is over, or the capture is.
     pub fn closed(&mut self, c: &ConnectionSummary) {
-        if let Some(server) = self.servers.get_mut(&c.server) {
-            server.files.closed(c.id);
+        let Some(server) = self.servers.get_mut(&c.server) else {
+            return;
+        };
+        server.files.closed(c.id);
+        if !matches!(c.close, Close::Finished | Close::Reset) {
+            return;
+        }
+        // Its server ends what it has begun.
+        server.begun.remove(&c.id);
+        let Some(session) = server.sessions.remove(&c.id) else {
+            return;
+        };
+        if let Some(transaction) = session.until(c.last.time) {
+            server.end(Ended {
+                connection: c.id,
+                transaction,
+                asked: c.last,
+                said: c.last.time,
+                is_deadlock: false,
+            });
         }
     }
 
@@ -327,35 +338,64 @@ impl Locks {
         server: Endpoint,
         connection: ConnectionId,
         work: u64,
-        (from, to): (Time, Time),
+        life: (Time, Time),
         chance: &mut Coincidences,
     ) -> Option<LockWait> {
-        let whole = to - from;
+        let whole = life.1 - life.0;
         if whole < WORTH_NS {
             return None;
         }
-        let holders = self.holders(server, connection, work, (from, to));
-        let wait = holders.as_ref().and_then(|h| h.wait);
-        if is_of_file(work) || says_that_it_waited(work) {
-            // As a rule somebody else had the file, or held the lock, whom not every capture shows.
-            let sure_ns = match is_of_file(work) {
-                true => wait.map_or(0, |wait| wait.chain_ns),
-                false => holders.map_or(0, |h| h.idle_ns),
-            };
-            return says_that_it_waited(work).then_some(LockWait {
+        let says_so = says_that_it_waited(work);
+        let wants = self.wants(server, connection, work);
+        if !is_of_file(work) && says_so {
+            // Somebody else held it, whom not every capture shows.
+            let idle = wants.map(|(server, wanted)| server.idle_ns(connection, wanted, life));
+            return Some(LockWait {
                 ns: whole,
-                chain_ns: sure_ns.min(whole),
+                chain_ns: idle.unwrap_or(0).clamp(0, whole),
+                paused_ns: whole,
+                let_go: None,
+            });
+        }
+        let holders = wants.map(|(server, wanted)| server.holders(connection, wanted, life));
+        let wait = holders.as_ref().and_then(|h| h.wait);
+        if is_of_file(work) {
+            // As a rule somebody else had the file.
+            return says_so.then_some(LockWait {
+                ns: whole,
+                chain_ns: wait.map_or(0, |wait| wait.chain_ns).min(whole),
                 paused_ns: whole,
                 let_go: wait.and_then(|wait| wait.let_go),
             });
         }
         let holders = holders?;
-        // All that wait behind the same one wait for one thing.
-        if !holders.is_behind {
-            let chance = chance.of_work(work);
-            chance.add(whole, holders.ended, wait.is_some());
+        if holders.were_kept_away {
+            // Of all that wait behind one each waits for the same, and what that does then takes as long as it takes.
+            return wait.map(|wait| LockWait {
+                chain_ns: 0,
+                ..wait
+            });
         }
+        let chance = chance.of_work(work);
+        chance.add(whole, holders.ended, wait.is_some());
         wait
+    }
+
+    /// What a call of this work wants of its server.
+    fn wants(
+        &self,
+        server: Endpoint,
+        connection: ConnectionId,
+        work: u64,
+    ) -> Option<(&Server, Touched)> {
+        let server = self.servers.get(&server)?;
+        let wanted = match without_wait(work) {
+            0 => Touched::changes(ANY_TABLE),
+            file if is_of_file(file) => Touched::changes(file),
+            statement => (*self.tables.get(&statement)?)?,
+        };
+        let database = server.sessions.get(&connection).map_or(0, |s| s.database);
+        Some((server, wanted.of(database)))
     }
 
     /// For how long of a wait without an answer another session held what a call of this [work](work_of) wants, in a
@@ -366,27 +406,26 @@ impl Locks {
         server: Endpoint,
         connection: ConnectionId,
         work: u64,
-        (from, to): (Time, Time),
+        life: (Time, Time),
     ) -> i64 {
-        let Some(server) = self.servers.get(&server).filter(|_| is_sql(work)) else {
-            return 0;
-        };
-        let Some(Some(wanted)) = self.tables.get(&work) else {
-            return 0;
-        };
-        let wanted = match server.is_behind(connection, *wanted, (from, to)) {
-            true => wanted.alone(),
-            false => *wanted,
-        };
-        let others = server.sessions.iter().filter(|(id, _)| **id != connection);
-        let held = others.filter_map(|(_, session)| session.keeps(wanted));
-        let each = held.map(|(since, until)| until.min(to) - since.max(from));
-        each.max().unwrap_or(0).max(0)
+        let wants = self.wants(server, connection, work);
+        let wants = wants.filter(|_| is_sql(work));
+        wants.map_or(0, |(server, wanted)| {
+            server.still_held_ns(connection, wanted, life)
+        })
+    }
+
+    /// Takes a call of which something is missing: what its session has is not known any more.
+    pub fn missed(&mut self, call: &Call) {
+        let server = self.servers.get_mut(&call.server);
+        if let Some(session) = server.and_then(|s| s.sessions.get_mut(&call.connection)) {
+            session.is_unsure();
+        }
     }
 
     /// Takes a call that was never answered: its session does not think.
     pub fn unanswered(&mut self, call: &Call) {
-        let touched = self.touched(call);
+        let touched = self.touched(call).map(|t| t.of(database_of(call)));
         let (Some(server), Some(asked)) = (self.servers.get_mut(&call.server), call.request_first)
         else {
             return;
@@ -395,155 +434,16 @@ impl Locks {
             session.asks = Some(asked.time);
         }
         if let Some(touched) = touched {
-            server.changed(Change {
-                connection: call.connection,
-                touched,
-                asked: asked.time,
-                said: Time::MAX,
-            });
+            server.changed(Change::new(call, touched, asked.time, Time::MAX));
         }
-    }
-
-    /// Whose transactions held what a call of this work wants, as far as is known.
-    fn holders(
-        &self,
-        server: Endpoint,
-        connection: ConnectionId,
-        work: u64,
-        (from, to): (Time, Time),
-    ) -> Option<Holders> {
-        let server = self.servers.get(&server)?;
-        let wanted = match without_wait(work) {
-            0 => Touched::changes(ANY_TABLE),
-            file if is_of_file(file) => Touched::changes(file),
-            statement => (*self.tables.get(&statement)?)?,
-        };
-        // Whoever is behind one that waits for everybody waits for them too.
-        let is_behind = server.is_behind(connection, wanted, (from, to));
-        let wanted = if is_behind { wanted.alone() } else { wanted };
-        let works_ns = match wanted.access {
-            Access::Defines => WOKEN_NS.max((to - from) / SHORT),
-            _ => WOKEN_NS,
-        };
-        // Who was broken off did not wait until it was let go.
-        let is_broken_off = says_that_it_waited(work) && !is_of_file(work);
-        let first = server.ended.partition_point(|e| e.said <= from);
-        let during = server
-            .ended
-            .range(first..)
-            .take_while(|e| is_broken_off || e.said - to <= WOKEN_NS);
-        let held = during.filter_map(|e| {
-            let is_other = e.connection != connection && e.asked.time > from;
-            let since = e.transaction.keeps(wanted).filter(|_| is_other)?;
-            (since < to).then_some((e, since))
-        });
-        // One after the other holds it.
-        let (mut ns, mut paused_ns, mut idle_ns, mut reached, mut let_go) = (0, 0, 0, from, None);
-        let mut ended = 0;
-        // Of those who let go last, when, and what was thought until then by those who waited for each other.
-        let mut chains: VecDeque<(Time, i64)> = VecDeque::new();
-        let mut chain_ns = 0;
-        for (e, since) in held {
-            let asked = e.asked.time;
-            let begins = since.max(reached);
-            let held = (asked.min(to) - begins).max(0);
-            let thought = held.min(e.transaction.thought_ns);
-            ns += thought;
-            let before = chains
-                .iter()
-                .rev()
-                .find(|(at, _)| (0..=WOKEN_NS).contains(&(since - *at)));
-            let chain = before.map_or(0, |(_, ns)| *ns) + thought;
-            if chains.len() == CHAINS {
-                chains.pop_front();
-            }
-            chains.push_back((asked, chain));
-            paused_ns += held.min(e.transaction.paused_ns);
-            if e.transaction.is_said {
-                let held = asked.min(to) - since.max(from);
-                idle_ns = idle_ns.max(held - e.worked_ns());
-            }
-            reached = reached.max(asked);
-            ended += usize::from(asked <= to);
-            // Who was kept waiting itself is let go at the same moment, and lets nobody go.
-            let is_short = e.said - asked <= (to - from) / SHORT;
-            if asked <= to && to - e.said <= works_ns && is_short {
-                (let_go, chain_ns) = (Some(e.asked), chain);
-            }
-        }
-        let whole = to - from;
-        let wait = let_go.map(|let_go| LockWait {
-            ns: ns.min(whole),
-            chain_ns: chain_ns.min(whole),
-            paused_ns: paused_ns.min(whole),
-            let_go: Some(let_go),
-        });
-        Some(Holders {
-            wait,
-            idle_ns,
-            ended,
-            is_behind,
-        })
     }
 }
 
-impl Server {
-    /// Whether a wait was one behind another session's change of what the table is: answered as that was, or not at all.
-    fn is_behind(
-        &self,
-        connection: ConnectionId,
-        wanted: Touched,
-        (from, to): (Time, Time),
-    ) -> bool {
-        let meanwhile = self.definitions.iter().take_while(|d| d.said > from);
-        let mut ahead = meanwhile.filter(|d| d.asked < to && to - d.said <= WOKEN_NS);
-        ahead.any(|d| d.is_ahead_of(connection, wanted))
-    }
-
-    /// Takes one that changed something, or never was answered.
-    fn changed(&mut self, change: Change) {
-        if change.touched.access == Access::Defines {
-            self.definitions.truncate(DEFINITIONS - 1);
-            self.definitions.push_front(change);
-        }
-        if change.said < Time::MAX {
-            self.changes.truncate(CHAINS - 1);
-            self.changes.push_front(change);
-        }
-    }
-
-    /// How long a call certainly waited for others, if the server says that it did, or if it was answered as one was broken
-    /// off that had changed the same table, and had waited.
-    fn waited_ns(&self, call: &Call, change: Option<Change>) -> Option<i64> {
-        if !broken_off::is_of_lock(call) {
-            let change = change.filter(|_| self.has_waited)?;
-            let mut last = self.ended.iter().rev().take(CHAINS);
-            return last.any(|e| e.lets_go(&change)).then(|| change.ns());
-        }
-        Some((call.response_last?.time - call.request_last?.time).max(0))
-    }
-
-    /// One was broken off that had waited. Who waited for it may have been answered before the server had told all of that.
-    #[cold]
-    fn broke_off(&mut self, ended: &Ended) {
-        self.has_waited = true;
-        for change in self.changes.iter().filter(|c| ended.lets_go(c)) {
-            let session = self.sessions.get_mut(&change.connection);
-            if let Some(open) = session.and_then(|s| s.open.as_mut()) {
-                open.add(change.ns(), change.ns());
-            }
-        }
-    }
-
-    fn end(&mut self, ended: Ended) {
-        if ended.has_waited {
-            self.broke_off(&ended);
-        }
-        if self.ended.len() >= limits::LOCKS_ENDED {
-            self.ended.pop_front();
-        }
-        // A turn is known to be over when the next one begins, of some sessions later than of others.
-        let at = self.ended.partition_point(|e| e.said <= ended.said);
-        self.ended.insert(at, ended);
-    }
+/// A number for the database that a call's session uses; 0 where it is not known.
+fn database_of(call: &Call) -> u64 {
+    let session = call.sql.as_ref().map(|sql| &sql.session);
+    let database = session.and_then(|session| session.database.as_deref());
+    database.map_or(0, |name| {
+        foldhash::fast::FixedState::default().hash_one(name)
+    })
 }

@@ -2,6 +2,7 @@
 
 use crate::rounds::{Crossing, Habit, Rounds};
 use crate::sql::habits::Habit as SqlHabit;
+use crate::work::without_wait;
 use hashbrown::HashMap;
 use ledger::{Cause, Share};
 use model::ConnectionId;
@@ -48,7 +49,7 @@ impl Spared {
     pub(crate) fn of(&self, connection: u64, work: u64) -> Option<Share> {
         let by_work = match work {
             0 => None,
-            work => self.works.get(&work).copied(),
+            work => self.works.get(&without_wait(work)).copied(),
         };
         let by_connection = self.connections.get(&connection).copied();
         match (by_connection, by_work) {

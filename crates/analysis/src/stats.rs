@@ -295,7 +295,7 @@ impl Distribution {
     }
 
     /// The samples above the mean, where they are a quarter of all at most and have three quarters of the sum or more: then
-    /// none is near the mean, as they are nine times as long as the others, or longer.
+    /// they are nine times as long as the others on average, or longer, and the mean says of neither how long they are.
     #[must_use]
     pub fn few_long(&self) -> Option<FewLong> {
         let (all, (all_ns, _)) = (self.count, self.beyond(i64::MIN));

@@ -354,12 +354,12 @@ pub const SORTED_INTERVALS: usize = 500_000;
 pub const METRICS_LABELS: usize = 500;
 
 /// Servers of databases of which locks are followed, and sessions of one, those seen first; transactions of one that
-/// ended last; tables that statements change, and those of one transaction. Beyond them fewer waits are known to be
+/// ended last; statements of which it is known which table they want, and tables of one transaction. Beyond them fewer waits are known to be
 /// possibly for locks.
 pub const LOCK_SERVERS: usize = 1_024;
 pub const LOCK_SESSIONS: usize = 16_384;
 pub const LOCKS_ENDED: usize = 16_384;
-pub const LOCK_TABLES: usize = 16_384;
+pub const LOCK_TABLES: usize = 32_768;
 pub const LOCK_TABLES_EACH: usize = 16;
 /// Parts of files that are locked at an SMB server.
 pub const LOCK_PARTS: usize = 16_384;

@@ -68,8 +68,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let each = by_code.iter().map(|b| of_code(b)).collect();
     Some(Finding {
         title: text!(
-            "The server broke {calls,} call{calls||s} off: {why}",
+            "The server broke {calls,} call{calls||s} off{mostly}, {why}",
             calls = broken_off.calls(),
+            mostly = match by_code.iter().all(|b| b.why == most.why) {
+                true => "",
+                false => ", most of the time",
+            },
             why = named(most.why),
         ),
         first: broken_off.longest.first,

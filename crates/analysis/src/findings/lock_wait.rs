@@ -11,9 +11,9 @@
 //! # Why it costs time
 //! Whoever wants to change what a transaction has changed waits until it ends. What
 //! the client of that transaction does before it commits, all others wait for too.
-//! Who changes what a table is (ALTER TABLE, TRUNCATE, CREATE INDEX, LOCK TABLE)
-//! waits for whoever has so much as read it in a transaction, and all that come
-//! later wait behind that: one client that thinks stops everybody.
+//! Who changes what a table is (ALTER TABLE, TRUNCATE, LOCK TABLE) waits for
+//! whoever has so much as read it in a transaction, and all that come later wait
+//! behind that: one client that thinks stops everybody.
 //!
 //! # How sure
 //! Which rows a statement meant no packet says. But a client ends its transaction
@@ -27,13 +27,14 @@
 //!
 //! Where the server broke calls off and says that they waited for others
 //! (broken-off), all that they took may have been that; for certain it was, as far
-//! as one that held the same table had nothing under way in the server, or waited
-//! itself (a deadlock).
+//! as a transaction that was begun in so many words, and ended within seconds, had
+//! the same table and nothing under way in the server, or waited itself (a
+//! deadlock), and nobody else's statement on that table was at work.
 //!
-//! A statement that is not answered when the capture ends may wait for a
-//! transaction on the same table that is still open and whose client asks nothing
-//! ("idle in transaction"): the server may as well work on it, so that it is
-//! nobody's for certain.
+//! A statement that is never answered, as when the capture ends before, may wait
+//! for a transaction on the same table whose client asks nothing any more ("idle in
+//! transaction"): the server may as well work on it, so that it is nobody's for
+//! certain.
 //!
 //! SMB says who locks what, and what the server asks back of whom (`smb2.cb`): an
 //! answer that the server had promised for later (STATUS_PENDING), and that comes
@@ -134,7 +135,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         code = Rule::BrokenOff.code(),
     ));
     let goes_on: Option<Text> = (still > 0).then(|| text!(
-        "{n,} call{n||s} {n|was|were} never answered for a table that another session has changed in a transaction which is still open and for which nothing is asked. ",
+        "{n,} call{n||s} {n|was|were} never answered for a table that other sessions had meanwhile, in transactions for which nothing was asked any more. ",
         n = still,
     ));
     if came.is_none() && said.is_none() && goes_on.is_none() {

@@ -23,7 +23,7 @@ impl Coincidences {
         }
     }
 
-    /// What of `locked_ns` and `chain_ns` of a call of this [work](work_of) may have been a wait for locks, and what of it
+    /// What of `locked_ns` and `chain_ns` of a call of this [work](crate::work::work_of) may have been a wait for locks, and what of it
     /// was one, with all waits known. That of a protocol that is not known is none, if it may be chance.
     #[must_use]
     pub fn judged(&self, work: u64, locked_ns: i64, chain_ns: i64) -> (i64, i64) {

@@ -111,7 +111,7 @@ impl Files {
             ),
             asked: said,
             said: said.time,
-            has_waited: false,
+            is_deadlock: false,
         })
     }
 
@@ -147,7 +147,7 @@ impl Connection {
                 ),
                 asked,
                 said: said.time,
-                has_waited: false,
+                is_deadlock: false,
             }
         });
         ended.collect()

@@ -1,17 +1,22 @@
 //! A statement's normal form into the table that it wants, and what it wants of it.
 
-/// What a statement wants of a table, and a transaction then has of it: whoever changes what it is keeps everybody away
-/// (ACCESS EXCLUSIVE, a metadata lock), and waits for everybody; who changes rows keeps those away that change the same.
+/// What a statement wants of a table, and a transaction then has of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Access {
     Reads,
+    /// Nobody may change it meanwhile (SHARE: an index is made).
+    Shares,
+    /// Of its rows some, which nobody else may change.
     Changes,
+    /// What the table is: it keeps everybody away, and waits for everybody (ACCESS EXCLUSIVE, a metadata lock).
     Defines,
 }
 
 /// A table, or what else may be held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Touched {
+    /// 0 where it is not known.
+    pub(super) database: u64,
     pub(super) table: u64,
     pub(super) access: Access,
 }
@@ -19,9 +24,15 @@ pub(super) struct Touched {
 impl Touched {
     pub(super) fn changes(table: u64) -> Touched {
         Touched {
+            database: 0,
             table,
             access: Access::Changes,
         }
+    }
+
+    /// The same of this database.
+    pub(super) fn of(self, database: u64) -> Touched {
+        Touched { database, ..self }
     }
 
     /// The same, with all others kept away.
@@ -34,15 +45,21 @@ impl Touched {
 
     /// Whether who has this may keep from it whoever wants that.
     pub(super) fn keeps(self, wanted: Touched) -> bool {
-        let accesses = [self.access, wanted.access];
-        let is_alone = accesses.contains(&Access::Defines);
-        self.table == wanted.table && (is_alone || accesses == [Access::Changes; 2])
+        use Access::{Changes, Defines, Shares};
+        let keeps = match (self.access, wanted.access) {
+            (Defines, _) | (_, Defines) => true,
+            (Changes | Shares, Changes) | (Changes, Shares) => true,
+            _ => false,
+        };
+        let databases = [self.database, wanted.database];
+        let is_there = databases.contains(&0) || self.database == wanted.database;
+        keeps && is_there && self.table == wanted.table
     }
 }
 
 /// The table that a statement wants, by the first words of its normal form. Of several the first is taken.
 pub(super) fn wanted_table(normal: &str) -> Option<(&str, Access)> {
-    use Access::{Changes, Defines, Reads};
+    use Access::{Changes, Defines, Reads, Shares};
     let mut words = normal.split_ascii_whitespace();
     let first = words.next()?;
     let (name, access) = match first {
@@ -50,35 +67,53 @@ pub(super) fn wanted_table(normal: &str) -> Option<(&str, Access)> {
         _ if is(first, &["insert", "replace", "merge"]) => (behind(words, "into")?, Changes),
         _ if is(first, &["delete"]) => (behind(words, "from")?, Changes),
         _ if is(first, &["select"]) => {
-            let locks = normal.to_ascii_lowercase().contains(" for update");
+            let has = |wanted: &str| words.clone().any(|w| is(w, &[wanted]));
+            let locks = has("for") && has("update");
             (behind(words, "from")?, if locks { Changes } else { Reads })
         }
         _ if is(first, &["alter", "drop"]) => (behind(words, "table")?, Defines),
         _ if is(first, &["create"]) => {
             words.find(|w| is(w, &["index"]))?;
-            (behind(words, "on")?, Defines)
+            (behind(words, "on")?, Shares)
         }
-        _ if is(
-            first,
-            &["lock", "truncate", "rename", "optimize", "reindex"],
-        ) =>
-        {
-            (next(words)?, Defines)
+        _ if is(first, &["lock"]) => {
+            let mut modes = words.clone().skip(1);
+            let is_shared = modes.any(|w| is(w, &["share", "row", "read"]));
+            (next(words)?, if is_shared { Shares } else { Defines })
         }
+        _ if is(first, &["truncate", "rename", "optimize"]) => (next(words)?, Defines),
         _ => return None,
     };
     let end = name.find(['(', ',', ';']).unwrap_or(name.len());
     let name = name.get(..end).filter(|name| !name.is_empty())?;
-    Some((name, access))
+    // A name with blanks in it is not known to its end.
+    let quotes = name.bytes().filter(|b| matches!(b, b'"' | b'`')).count();
+    (quotes % 2 == 0).then_some((name, access))
 }
 
 fn is(word: &str, others: &[&str]) -> bool {
     others.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
+/// Words that stand before a name.
+const BEFORE: [&str; 12] = [
+    "only",
+    "if",
+    "exists",
+    "table",
+    "tables",
+    "ignore",
+    "low_priority",
+    "delayed",
+    "quick",
+    "high_priority",
+    "local",
+    "no_write_to_binlog",
+];
+
 /// The first of these words that may be a name.
 fn next<'a>(mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    words.find(|word| !is(word, &["only", "if", "exists", "table", "tables"]))
+    words.find(|word| !is(word, &BEFORE))
 }
 
 fn behind<'a>(mut words: impl Iterator<Item = &'a str>, wanted: &str) -> Option<&'a str> {
@@ -92,7 +127,7 @@ mod tests {
 
     #[test]
     fn what_statements_want_of_which_table() {
-        use Access::{Changes, Defines, Reads};
+        use Access::{Changes, Defines, Reads, Shares};
         for (normal, name, access) in [
             ("select * from stock where id = ?", "stock", Reads),
             (
@@ -109,7 +144,15 @@ mod tests {
                 Defines,
             ),
             ("drop table if exists stock, other", "stock", Defines),
-            ("create unique index i on stock (n)", "stock", Defines),
+            ("create unique index i on stock (n)", "stock", Shares),
+            ("lock table stock in row exclusive mode", "stock", Shares),
+            ("lock tables stock write", "stock", Defines),
+            (
+                "update low_priority ignore stock set n = ?",
+                "stock",
+                Changes,
+            ),
+            ("select n from stock for no key update", "stock", Changes),
             (
                 "lock table stock in access exclusive mode",
                 "stock",
@@ -128,6 +171,7 @@ mod tests {
             "alter role x",
             "insert",
             "select from",
+            "update `my stock` set n = ?",
         ] {
             assert_eq!(wanted_table(normal), None, "{normal}");
         }
@@ -135,8 +179,11 @@ mod tests {
 
     #[test]
     fn who_keeps_whom_away() {
-        use Access::{Changes, Defines, Reads};
-        let of = |access| Touched { table: 1, access };
+        use Access::{Changes, Defines, Reads, Shares};
+        let of = |access| Touched {
+            access,
+            ..Touched::changes(1)
+        };
         let keeps = |has, wants| of(has).keeps(of(wants));
         assert!(
             keeps(Changes, Changes)
@@ -145,13 +192,19 @@ mod tests {
                 && !keeps(Reads, Reads)
         );
         assert!(
-            [Reads, Changes, Defines]
+            [Reads, Shares, Changes, Defines]
                 .iter()
                 .all(|a| keeps(Defines, *a) && keeps(*a, Defines))
         );
-        assert!(!of(Defines).keeps(Touched {
+        assert!(keeps(Shares, Changes) && keeps(Changes, Shares) && !keeps(Shares, Shares));
+        assert!(!keeps(Shares, Reads) && !keeps(Reads, Shares));
+        let other = Touched {
             table: 2,
-            access: Defines
-        }));
+            ..of(Defines)
+        };
+        assert!(!of(Defines).keeps(other));
+        // Tables of two databases are two; of one that is not known it may be.
+        let [here, there] = [7, 8].map(|database| of(Changes).of(database));
+        assert!(here.keeps(here) && !here.keeps(there) && here.keeps(of(Changes)));
     }
 }

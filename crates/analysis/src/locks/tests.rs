@@ -368,7 +368,11 @@ fn who_is_never_answered_may_wait_for_a_transaction_that_is_still_open() {
     assert_eq!(still(&holds, CHANGE), [400, 179]);
     assert_eq!(still(&holds, "update other set n = 2"), [0, 0]);
     let ended = [&holds[..], &[of(HOLDER, op::COMMIT, "commit", 200, 0)]].concat();
-    assert_eq!(still(&ended, CHANGE), [0, 0]);
+    // Until then it was held.
+    assert_eq!(still(&ended, CHANGE), [80, 80]);
+    // An error has ended what it did, or may have.
+    let failed = [&holds[..], &[broken_off(HOLDER, 130, 1, "23505")]].concat();
+    assert_eq!(still(&failed, CHANGE), [11, 11]);
     // Each statement may have been a transaction of its own.
     assert_eq!(still(&[&holds[..1], &holds[2..]].concat(), CHANGE), [0, 0]);
 }
@@ -407,7 +411,48 @@ fn readers_wait_behind_a_change_of_the_table_for_whoever_has_read_it() {
         (155..=170).contains(&both[0]) && (150..=160).contains(&both[1]),
         "{both:?}"
     );
+    // Who is answered while that still waits was not behind it.
+    let early = of(4, op::EXECUTE, reads, 40, 60);
+    let with_early: Vec<&Call> = holds.iter().chain([&alter, &early]).collect();
+    assert_eq!(waited(&with_early, &early), 0);
     // Readers do not keep each other away.
     let without: Vec<&Call> = holds.iter().chain([&reader]).collect();
     assert_eq!(waited(&without, &reader), 0);
+}
+
+#[test]
+fn a_connection_that_is_closed_holds_nothing() {
+    let mut capture = CaptureFacts::default();
+    for call in [
+        of(HOLDER, op::LOGON, "", 0, 0),
+        of(HOLDER, op::BEGIN, "begin", 1, 0),
+        of(HOLDER, op::EXECUTE, CHANGE, 8, 0),
+    ] {
+        capture.beside(&call);
+    }
+    let waits = of(WAITER, op::EXECUTE, CHANGE, 20, 160);
+    capture.beside(&waits);
+    let mut locks = capture.locks;
+    let at = |ms: i64| Time(ms * MS);
+    let still = |locks: &Locks| {
+        let work = work_of(&waits);
+        locks.still_held_ns(waits.server, waits.connection, work, (at(21), at(521))) / MS
+    };
+    assert_eq!(still(&locks), 500);
+    let mut connection = crate::sql::tests::connection();
+    (connection.id, connection.last.time) = (ConnectionId(HOLDER), at(180));
+    // The end of the capture is none of the connection.
+    connection.close = Close::EndOfCapture;
+    locks.closed(&connection);
+    assert_eq!(still(&locks), 500);
+    connection.close = Close::Reset;
+    locks.closed(&connection);
+    assert_eq!(still(&locks), 159);
+    // And who waited for it was let go then.
+    let chance = &mut Coincidences::default();
+    let life = (at(21), at(181));
+    let work = work_of(&waits);
+    let wait = locks.waited(waits.server, waits.connection, work, life, chance);
+    let wait = wait.unwrap();
+    assert_eq!((wait.ns / MS, wait.let_go.unwrap().time), (159, at(180)));
 }

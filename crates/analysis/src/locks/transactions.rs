@@ -1,8 +1,9 @@
 //! What sessions of a database have of tables until they commit, and how it ended.
 
 use super::WOKEN_NS;
-use super::tables::{Access, Touched};
+use super::tables::{Access, Touched, wanted_table};
 use crate::broken_off::{self, Why};
+use crate::work::statement_of;
 use model::{Call, ConnectionId, Mark, Protocol, Time, limits};
 
 /// A statement that changed a table, or what it is, and when that was answered: at no time, if never.
@@ -12,12 +13,18 @@ pub(super) struct Change {
     pub(super) touched: Touched,
     pub(super) asked: Time,
     pub(super) said: Time,
+    /// It ended with an error.
+    pub(super) is_refused: bool,
+    /// That it waited is told of its transaction.
+    pub(super) is_counted: bool,
 }
 
 /// A session of a database.
 pub(super) struct Session {
     /// When its last answer had passed.
     pub(super) answered: Time,
+    /// Where its tables are; 0 where it is not known.
+    pub(super) database: u64,
     /// It said BEGIN, and nothing since that ends it.
     pub(super) has_begun: bool,
     /// When it asked for what was never answered.
@@ -47,8 +54,8 @@ pub(super) struct Ended {
     /// When the server was told to end it, and when it said that it had.
     pub(super) asked: Mark,
     pub(super) said: Time,
-    /// It was broken off as it waited for others.
-    pub(super) has_waited: bool,
+    /// It was broken out of a deadlock.
+    pub(super) is_deadlock: bool,
 }
 
 impl Session {
@@ -56,9 +63,26 @@ impl Session {
     pub(super) fn new(answered: Time, changed: Option<Touched>, has_begun: bool) -> Session {
         Session {
             answered,
+            database: changed.map_or(0, |touched| touched.database),
             has_begun,
             asks: None,
             open: changed.map(|touched| Transaction::new(answered, touched, false)),
+        }
+    }
+
+    /// Its transaction, with what its client has thought since its last answer, until its connection ended.
+    pub(super) fn until(self, end: Time) -> Option<Transaction> {
+        let mut open = self.open?;
+        let thought_ns = (self.asks.unwrap_or(end) - self.answered).max(0);
+        open.add(thought_ns, thought_ns);
+        Some(open)
+    }
+
+    /// What it has is not known any more, nor that it is in a transaction.
+    pub(super) fn is_unsure(&mut self) {
+        self.has_begun = false;
+        if let Some(open) = &mut self.open {
+            open.is_said = false;
         }
     }
 
@@ -71,6 +95,23 @@ impl Session {
 }
 
 impl Change {
+    pub(super) fn new(call: &Call, touched: Touched, asked: Time, said: Time) -> Change {
+        Change {
+            connection: call.connection,
+            touched,
+            asked,
+            said,
+            is_refused: call.outcome.is_error(),
+            is_counted: false,
+        }
+    }
+
+    /// Whether others wait for it until it is answered: whoever wants the table is behind whoever changes what it is.
+    pub(super) fn is_ahead_of(&self, connection: ConnectionId, wanted: Touched) -> bool {
+        let is_one = self.touched.access == Access::Defines;
+        is_one && self.connection != connection && self.touched.table == wanted.table
+    }
+
     /// How long it took.
     pub(super) fn ns(&self) -> i64 {
         (self.said - self.asked).max(0)
@@ -80,7 +121,7 @@ impl Change {
 impl Ended {
     /// Whether this one of another session was answered as it was broken off, when it had waited itself.
     pub(super) fn lets_go(&self, change: &Change) -> bool {
-        self.has_waited
+        self.is_deadlock
             && self.connection != change.connection
             && self.transaction.keeps(change.touched).is_some()
             && change.asked < self.asked.time
@@ -89,7 +130,8 @@ impl Ended {
 
     /// How long the server worked for it, or may have.
     pub(super) fn worked_ns(&self) -> i64 {
-        self.asked.time - self.transaction.since - self.transaction.thought_ns
+        let life = self.asked.time - self.transaction.since;
+        life.saturating_sub(self.transaction.thought_ns).max(0)
     }
 }
 
@@ -138,20 +180,28 @@ impl Transaction {
     }
 }
 
-impl Change {
-    /// Whether others wait for it until it is answered: whoever wants the table is behind whoever changes what it is.
-    pub(super) fn is_ahead_of(&self, connection: ConnectionId, wanted: Touched) -> bool {
-        let is_one = self.touched.access == Access::Defines;
-        is_one && self.connection != connection && self.touched.table == wanted.table
-    }
-}
-
 /// Whether the error that it was answered with ends what its transaction has done. Of PostgreSQL each does; InnoDB rolls back
 /// whom it breaks out of a deadlock.
 pub(super) fn ends_its_transaction(call: &Call) -> bool {
     match call.protocol {
         Protocol::Pgsql => call.outcome.is_error(),
-        Protocol::Mysql => matches!(broken_off::why(call), Some((Why::Deadlock, _))),
+        Protocol::Mysql => is_of_deadlock(call),
         _ => false,
     }
+}
+
+/// Whether the server says that it was broken out of a deadlock.
+pub(super) fn is_of_deadlock(call: &Call) -> bool {
+    matches!(broken_off::why(call), Some((Why::Deadlock, _)))
+}
+
+/// Whether it may have ended its transaction beside what it did: several statements in one, or one that commits by itself
+/// what changes a table.
+pub(super) fn may_end_it(call: &Call) -> bool {
+    let Some(statement) = statement_of(call) else {
+        return false;
+    };
+    let normal = statement.normal.trim_end().trim_end_matches(';');
+    let commits = || matches!(wanted_table(normal), Some((_, Access::Defines)));
+    normal.contains(';') || call.protocol != Protocol::Pgsql && commits()
 }

@@ -94,7 +94,9 @@ impl MatchedFacts {
         server: &CaptureFacts,
         (from, to): (Time, Time),
     ) -> i64 {
-        if !call.hidden.is_some_and(|hidden| hidden.is_unanswered) {
+        // Whoever was answered waited for nobody any more, whatever became of that.
+        let waits = |h: &Bounded| h.is_unanswered && h.answer_lost == Lost::Nothing;
+        if !call.hidden.as_ref().is_some_and(waits) {
             return 0;
         }
         let (connection, life) = (call.server.connection, (from, to));

@@ -51,17 +51,17 @@ fn few_long(facts: &Facts<'_>, ground: &Ground<'_>) -> Text {
 }
 
 impl FewLong {
-    /// `8 calls took 3.51 s each, the other 448 took 635 µs.`
+    /// `8 calls took 3.51 s on average, 448 others 635 µs.`
     #[must_use]
     pub fn told(&self) -> Text {
         let [each, others] = self.each_ns();
         text!(
-            "{n,} call{n||s} took {each}{each_of_them}, the other {others,} took {short}.",
+            "{n,} call{n||s} took {each}{mean}, {others,} others {short}.",
             n = self.count,
             each = Value::Duration(each),
-            each_of_them = match self.count {
+            mean = match self.count {
                 1 => "",
-                _ => " each",
+                _ => " on average",
             },
             others = self.others,
             short = Value::Duration(others),

@@ -82,7 +82,7 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
             "the server broke calls off, and says that they waited for what other sessions held".into()
         }
         Kind::Calls if waits.still > 0 && waits.still * 2 >= waits.calls => {
-            "another session has changed the same table, in a transaction that is still open and for which nothing is asked".into()
+            "other sessions had the same table meanwhile, in transactions for which nothing was asked any more".into()
         }
         Kind::Calls => "other sessions had the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
