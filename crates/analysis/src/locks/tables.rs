@@ -46,11 +46,10 @@ impl Touched {
     /// Whether who has this may keep from it whoever wants that.
     pub(super) fn keeps(self, wanted: Touched) -> bool {
         use Access::{Changes, Defines, Shares};
-        let keeps = match (self.access, wanted.access) {
-            (Defines, _) | (_, Defines) => true,
-            (Changes | Shares, Changes) | (Changes, Shares) => true,
-            _ => false,
-        };
+        let keeps = matches!(
+            (self.access, wanted.access),
+            (Defines, _) | (_, Defines) | (Changes | Shares, Changes) | (Changes, Shares)
+        );
         let databases = [self.database, wanted.database];
         let is_there = databases.contains(&0) || self.database == wanted.database;
         keeps && is_there && self.table == wanted.table
