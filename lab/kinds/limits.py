@@ -12,13 +12,13 @@ from kit.kinds import kind
 NOT_THEIRS = [*NEVER, "server-slow", "server-concurrency-cap", "server-stall", "network-delay"]
 
 
-def of_locks(first):
-    """The server says for what it broke calls off; whose that was is known where its transaction was seen from its BEGIN on."""
-    told = dict(side=["client", "undetermined"], find=["lock-wait", "broken-off"], first=[first])
+def of_locks():
+    """The server says for what it broke calls off, and not whose that was."""
+    first = ["(?i)the server broke calls off, and says that they waited for what other sessions held"]
+    told = dict(side=["undetermined"], find=["lock-wait", "broken-off"], first=first)
     # Where no error is seen, or the one that says it is missing, the server answers late, and nothing tells why.
     hidden = {kind: [*told["side"], "server"] for kind in ("snaplen 68", "cut out", "capture loss")}
     return expect.Expectation(**told, forbid=NOT_THEIRS, without=hidden, runs=expect.from_each_end(**told, forbid=NOT_THEIRS))
-
 
 
 @kind("pgsql-lock-limit", "clients give up a row (lock_timeout) that another client locked before it thinks", field_case="K57",
@@ -33,7 +33,7 @@ def lock_limit(case, limit_ms, hold_ms, waiters=3, delay_ms=0.2, same=True):
              server=dict(setup=STOCK), bench=dict(noise_limits=LONG))
     if not same:
         return expect.healthy()
-    return of_locks("locks of other sessions until they are broken off")
+    return of_locks()
 
 
 @kind("pgsql-deadlock", "transactions lock two rows in opposite orders, until the server breaks one of them off", field_case="K58",
@@ -52,7 +52,7 @@ def deadlock(case, limit_ms, delay_ms=0.2, pairs=1, opposite=True):
              server=dict(setup=STOCK, settings={"deadlock_timeout": f"{limit_ms:.0f}ms"}), bench=dict(noise_limits=LONG))
     if not opposite:
         return expect.healthy()
-    return of_locks("(?i)deadlock")
+    return of_locks()
 
 
 @kind("pgsql-statement-limit", "statements that the server works on for longer than it may (statement_timeout)",
@@ -117,4 +117,4 @@ def mysql_lock_limit(case, waiters, hold_ms, rtt_ms=0.4, same=True):
     mysql.recorded(case, [holds, *[dict(steps=wants, n=100, secs=4.5, after_s=0.05)] * waiters], wire=mysql.delays(rtt_ms), bench=dict(noise_limits=LONG))
     if not same:
         return expect.healthy()
-    return of_locks("locks of other sessions until they are broken off")
+    return of_locks()

@@ -306,8 +306,6 @@ impl CaptureFacts {
                 let shown = Exhibit::of(waited, self.index, asked, hidden.earliest);
                 self.slowest.add(shown);
                 self.locks.unanswered(call);
-            } else {
-                self.locks.missed(call);
             }
             return;
         }

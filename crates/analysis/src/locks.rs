@@ -13,9 +13,8 @@
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
 //! ([`Coincidences`]).
 //!
-//! A server that breaks a call off for a lock ([`crate::broken_off`]) says itself what that waited for. Who held
-//! it, it does not say: a transaction on the same table that was open, for as long as the server certainly worked on nothing
-//! for it. In a deadlock that one waited as well.
+//! A server that breaks a call off for a lock ([`crate::broken_off`]) says itself what that waited for, not who held it, nor
+//! what that one did.
 //!
 //! SMB says more: who locks a part of a file has it until it lets go ([MS-SMB2] 3.3.5.14), who opens a file that another
 //! client holds for itself waits until that has given it back, as the server asked it to (3.3.4.6), and who has to wait is
@@ -32,9 +31,8 @@ mod transactions;
 pub use self::coincidences::Coincidences;
 use self::server::Server;
 use self::tables::{Access, Touched, wanted_table};
-use self::transactions::{
-    Change, Ended, Session, Transaction, ends_its_transaction, is_of_deadlock, may_end_it,
-};
+use self::transactions::{Definition, Ended, Session, Transaction, ends_its_transaction};
+use crate::broken_off;
 use crate::work::{is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
@@ -83,9 +81,8 @@ pub struct LockWaits {
     pub calls: u64,
     /// Of them, of file servers.
     pub files: u64,
-    /// Of them, those that a database broke off, which says itself that they waited.
+    /// Beside them, those that a database broke off, which says itself that they waited; and those that were never answered.
     pub broken_off: u64,
-    /// Of them, those that still waited when the capture ended, or their connection.
     pub still: u64,
     /// From each request to its answer, in all.
     pub waited_ns: i64,
@@ -99,27 +96,18 @@ impl LockWaits {
         self.files * 2 > self.calls
     }
 
-    /// Whether most of them were answered as somebody let go.
-    pub(crate) fn were_let_go(&self) -> bool {
-        (self.broken_off + self.still) * 2 < self.calls
-    }
-
-    /// Takes one of a call that was never answered, and of how much of that somebody held what it wants.
-    pub(crate) fn add_still(&mut self, waited_ns: i64, held_ns: i64) {
-        if held_ns > 0 {
-            self.calls += 1;
-            self.still += 1;
-            self.waited_ns = self.waited_ns.saturating_add(waited_ns);
-            self.paused_ns = self.paused_ns.saturating_add(held_ns);
-        }
+    /// Takes a call that was never answered, if somebody held what it wants.
+    pub(crate) fn add_still(&mut self, held_ns: i64) {
+        self.still += u64::from(held_ns > 0);
     }
 
     /// Takes one of a call of this [work](work_of) that waited for so long.
     pub fn add(&mut self, work: u64, waited_ns: i64, wait: &LockWait) {
-        if work != 0 {
+        if !is_of_file(work) && says_that_it_waited(work) {
+            self.broken_off += 1;
+        } else if work != 0 {
             self.calls += 1;
             self.files += u64::from(is_of_file(work));
-            self.broken_off += u64::from(!is_of_file(work) && says_that_it_waited(work));
             self.waited_ns = self.waited_ns.saturating_add(waited_ns);
             self.paused_ns = self.paused_ns.saturating_add(wait.paused_ns);
         }
@@ -157,23 +145,20 @@ impl Locks {
         let touched = self.touched(call).map(|t| t.of(database));
         let changed = touched.filter(|t| t.access != Access::Reads);
         let server = self.servers.entry(call.server).or_default();
-        let change = changed.map(|touched| Change::new(call, touched, asked.time, said.time));
-        let waited_ns = server.waited_ns(call, change.as_ref());
-        if let Some(change) = change {
-            server.changed(Change {
-                is_counted: waited_ns.is_some(),
-                ..change
+        if let Some(touched) = touched.filter(|t| t.access == Access::Defines) {
+            server.defines(Definition {
+                connection: call.connection,
+                touched,
+                asked: asked.time,
+                said: said.time,
             });
         }
         let Some(session) = server.sessions.get_mut(&call.connection) else {
             if server.sessions.len() < limits::LOCK_SESSIONS {
                 let has_begun = call.op == op::BEGIN;
                 let changed = changed.filter(|_| !call.outcome.is_error());
-                let session = Session::new(said.time, changed, has_begun);
+                let session = Session::new([asked.time, said.time], changed, has_begun);
                 server.sessions.insert(call.connection, session);
-                if has_begun {
-                    server.begun.insert(call.connection);
-                }
             }
             return;
         };
@@ -199,52 +184,35 @@ impl Locks {
                     ),
                     asked,
                     said: said.time,
-                    is_deadlock: false,
                 });
             }
             return;
         }
-        if session.has_begun && may_end_it(call) {
-            session.is_unsure();
-        }
-        let mut ended = None;
+        let (mut ended, life) = (None, [asked.time, said.time]);
         if let Some(open) = &mut session.open {
             open.add(thought_ns, pause);
-            let waited = waited_ns.unwrap_or(0);
-            open.add(waited, waited);
-            if ends_its_transaction(call) {
-                ended = Some(open.clone());
-                // What it has beyond that is not known: it may go on from a savepoint.
-                open.is_said = false;
+            if broken_off::is_of_lock(call) {
+                open.waited_ns = open.waited_ns.saturating_add(said.time - asked.time);
             }
+            // It may go on from a savepoint.
+            ended = ends_its_transaction(call).then(|| open.clone());
         }
         match call.op {
-            op::BEGIN => {
-                (session.has_begun, session.open) = (true, None);
-                server.begun.insert(call.connection);
-            }
-            op::COMMIT | op::ROLLBACK => {
-                session.has_begun = false;
-                server.begun.remove(&call.connection);
-                if let Some(transaction) = session.open.take() {
-                    server.end(Ended {
-                        connection: call.connection,
-                        transaction,
-                        asked,
-                        said: said.time,
-                        is_deadlock: false,
-                    });
-                }
+            op::BEGIN | op::COMMIT | op::ROLLBACK => {
+                let is_begin = call.op == op::BEGIN;
+                session.begins_by_itself |= !is_begin && !session.has_begun;
+                session.has_begun = is_begin;
+                ended = ended.or(session.open.take());
             }
             // Who is refused has nothing.
             _ if call.outcome.is_error() => {}
             _ => match (&mut session.open, touched) {
-                (Some(open), Some(touched)) => open.touches(touched, said.time),
+                (Some(open), Some(touched)) => open.touches(touched, life),
                 // What is only read outside of a transaction is let go at once.
                 (None, Some(touched)) => {
                     let (begun, is_kept) = (session.has_begun, changed.is_some());
                     session.open =
-                        (begun || is_kept).then(|| Transaction::new(said.time, touched, begun));
+                        (begun || is_kept).then(|| Transaction::new(life, touched, begun));
                 }
                 (_, None) => {}
             },
@@ -253,9 +221,11 @@ impl Locks {
             server.end(Ended {
                 connection: call.connection,
                 transaction,
-                asked: call.response_first.unwrap_or(said),
+                asked: match call.outcome.is_error() {
+                    true => call.response_first.unwrap_or(said),
+                    false => asked,
+                },
                 said: said.time,
-                is_deadlock: is_of_deadlock(call),
             });
         }
     }
@@ -314,7 +284,6 @@ impl Locks {
             return;
         }
         // Its server ends what it has begun.
-        server.begun.remove(&c.id);
         let Some(session) = server.sessions.remove(&c.id) else {
             return;
         };
@@ -324,7 +293,6 @@ impl Locks {
                 transaction,
                 asked: c.last,
                 said: c.last.time,
-                is_deadlock: false,
             });
         }
     }
@@ -348,11 +316,10 @@ impl Locks {
         let says_so = says_that_it_waited(work);
         let wants = self.wants(server, connection, work);
         if !is_of_file(work) && says_so {
-            // Somebody else held it, whom not every capture shows.
-            let idle = wants.map(|(server, wanted)| server.idle_ns(connection, wanted, life));
+            // Somebody else held it: who, and whether he thought, the server does not say.
             return Some(LockWait {
                 ns: whole,
-                chain_ns: idle.unwrap_or(0).clamp(0, whole),
+                chain_ns: 0,
                 paused_ns: whole,
                 let_go: None,
             });
@@ -415,14 +382,6 @@ impl Locks {
         })
     }
 
-    /// Takes a call of which something is missing: what its session has is not known any more.
-    pub fn missed(&mut self, call: &Call) {
-        let server = self.servers.get_mut(&call.server);
-        if let Some(session) = server.and_then(|s| s.sessions.get_mut(&call.connection)) {
-            session.is_unsure();
-        }
-    }
-
     /// Takes a call that was never answered: its session does not think.
     pub fn unanswered(&mut self, call: &Call) {
         let touched = self.touched(call).map(|t| t.of(database_of(call)));
@@ -433,8 +392,13 @@ impl Locks {
         if let Some(session) = server.sessions.get_mut(&call.connection) {
             session.asks = Some(asked.time);
         }
-        if let Some(touched) = touched {
-            server.changed(Change::new(call, touched, asked.time, Time::MAX));
+        if let Some(touched) = touched.filter(|t| t.access == Access::Defines) {
+            server.defines(Definition {
+                connection: call.connection,
+                touched,
+                asked: asked.time,
+                said: Time::MAX,
+            });
         }
     }
 }

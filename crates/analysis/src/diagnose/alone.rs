@@ -144,7 +144,7 @@ impl OneSided {
                     let life = (asked, until);
                     one.locked_ns =
                         (facts.locks).still_held_ns(b.server, b.connection, b.work, life);
-                    self.lock_waits.add_still(until - asked, one.locked_ns);
+                    self.lock_waits.add_still(one.locked_ns);
                 }
                 self.kept.push(&one);
                 continue;

@@ -26,10 +26,8 @@
 //! may have been such a wait is not held against the server either.
 //!
 //! Where the server broke calls off and says that they waited for others
-//! (broken-off), all that they took may have been that; for certain it was, as far
-//! as a transaction that was begun in so many words, and ended within seconds, had
-//! the same table and nothing under way in the server, or waited itself (a
-//! deadlock), and nobody else's statement on that table was at work.
+//! (broken-off), all that they took may have been that. It does not say for whom
+//! they waited, nor what that one did, so that it is nobody's for certain.
 //!
 //! A statement that is never answered, as when the capture ends before, may wait
 //! for a transaction on the same table whose client asks nothing any more ("idle in
@@ -184,7 +182,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
 /// Why most of them were broken off, where most that waited were, as the server says.
 fn most_broken_off(facts: &Facts<'_>) -> Option<Why> {
     let waits = facts.worst.lock_waits;
-    if waits.broken_off * 2 < waits.calls || waits.broken_off == 0 {
+    if waits.broken_off < waits.calls + waits.still || waits.broken_off == 0 {
         return None;
     }
     let capture = facts.at_client().or(facts.captures.first())?;

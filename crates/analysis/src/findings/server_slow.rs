@@ -179,7 +179,7 @@ fn lock_waits(facts: &Facts<'_>) -> Option<LockWaits> {
     let waits = facts.worst.lock_waits;
     let is_worth = waits.paused_ns > 0 && waits.paused_ns >= facts.account.service_ns / 2;
     // Of files there is no transaction.
-    (is_worth && !waits.are_files() && waits.were_let_go()).then_some(waits)
+    (is_worth && !waits.are_files()).then_some(waits)
 }
 
 #[cfg(test)]

@@ -111,7 +111,6 @@ impl Files {
             ),
             asked: said,
             said: said.time,
-            is_deadlock: false,
         })
     }
 
@@ -125,7 +124,7 @@ impl Files {
 impl Connection {
     fn thought_ns(&self, paused_ns: i64) -> i64 {
         self.least_pause_ns
-            .map_or(0, |least| (paused_ns - least).max(0))
+            .map_or(0, |least| paused_ns.saturating_sub(least).max(0))
     }
 
     fn lets_go(
@@ -136,7 +135,9 @@ impl Connection {
         let over: Vec<Locked> = self.locked.extract_if(.., |l| is_over(l)).collect();
         let ended = over.iter().map(|held| {
             let meanwhile_ns = self.worked_ns - held.worked_ns;
-            let paused_ns = (asked.time - held.since - meanwhile_ns).max(0);
+            let paused_ns = (asked.time - held.since)
+                .saturating_sub(meanwhile_ns)
+                .max(0);
             Ended {
                 connection: id,
                 transaction: Transaction::of(
@@ -147,7 +148,6 @@ impl Connection {
                 ),
                 asked,
                 said: said.time,
-                is_deadlock: false,
             }
         });
         ended.collect()

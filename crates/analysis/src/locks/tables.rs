@@ -4,11 +4,9 @@
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Access {
     Reads,
-    /// Nobody may change it meanwhile (SHARE: an index is made).
-    Shares,
     /// Of its rows some, which nobody else may change.
     Changes,
-    /// What the table is: it keeps everybody away, and waits for everybody (ACCESS EXCLUSIVE, a metadata lock).
+    /// What the table is: it may keep everybody away, and wait for everybody (ACCESS EXCLUSIVE, a metadata lock).
     Defines,
 }
 
@@ -45,20 +43,19 @@ impl Touched {
 
     /// Whether who has this may keep from it whoever wants that.
     pub(super) fn keeps(self, wanted: Touched) -> bool {
-        use Access::{Changes, Defines, Shares};
-        let keeps = matches!(
-            (self.access, wanted.access),
-            (Defines, _) | (_, Defines) | (Changes | Shares, Changes) | (Changes, Shares)
-        );
+        let accesses = [self.access, wanted.access];
+        let is_alone = accesses.contains(&Access::Defines);
+        let keeps = is_alone || accesses == [Access::Changes; 2];
         let databases = [self.database, wanted.database];
         let is_there = databases.contains(&0) || self.database == wanted.database;
         keeps && is_there && self.table == wanted.table
     }
 }
 
-/// The table that a statement wants, by the first words of its normal form. Of several the first is taken.
-pub(super) fn wanted_table(normal: &str) -> Option<(&str, Access)> {
-    use Access::{Changes, Defines, Reads, Shares};
+/// The table that a statement wants, by the first words of its normal form, without quotes and schema. Of several the first
+/// is taken.
+pub(super) fn wanted_table(normal: &str) -> Option<(String, Access)> {
+    use Access::{Changes, Defines, Reads};
     let mut words = normal.split_ascii_whitespace();
     let first = words.next()?;
     let (name, access) = match first {
@@ -66,28 +63,25 @@ pub(super) fn wanted_table(normal: &str) -> Option<(&str, Access)> {
         _ if is(first, &["insert", "replace", "merge"]) => (behind(words, "into")?, Changes),
         _ if is(first, &["delete"]) => (behind(words, "from")?, Changes),
         _ if is(first, &["select"]) => {
-            let has = |wanted: &str| words.clone().any(|w| is(w, &[wanted]));
-            let locks = has("for") && has("update");
+            let has = |wanted: &[&str]| words.clone().any(|w| is(w, wanted));
+            let locks = has(&["for", "lock"]) && has(&["update", "share"]);
             (behind(words, "from")?, if locks { Changes } else { Reads })
         }
         _ if is(first, &["alter", "drop"]) => (behind(words, "table")?, Defines),
         _ if is(first, &["create"]) => {
             words.find(|w| is(w, &["index"]))?;
-            (behind(words, "on")?, Shares)
+            (behind(words, "on")?, Defines)
         }
-        _ if is(first, &["lock"]) => {
-            let mut modes = words.clone().skip(1);
-            let is_shared = modes.any(|w| is(w, &["share", "row", "read"]));
-            (next(words)?, if is_shared { Shares } else { Defines })
-        }
-        _ if is(first, &["truncate", "rename", "optimize"]) => (next(words)?, Defines),
+        _ if is(first, &["lock", "truncate", "rename", "optimize"]) => (next(words)?, Defines),
         _ => return None,
     };
     let end = name.find(['(', ',', ';']).unwrap_or(name.len());
-    let name = name.get(..end).filter(|name| !name.is_empty())?;
+    let name = name.get(..end)?;
     // A name with blanks in it is not known to its end.
     let quotes = name.bytes().filter(|b| matches!(b, b'"' | b'`')).count();
-    (quotes % 2 == 0).then_some((name, access))
+    let name = name.rsplit('.').next()?.trim_matches(['"', '`']);
+    let is_known = quotes % 2 == 0 && !name.is_empty();
+    is_known.then(|| (name.to_ascii_lowercase(), access))
 }
 
 fn is(word: &str, others: &[&str]) -> bool {
@@ -126,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_statements_want_of_which_table() {
-        use Access::{Changes, Defines, Reads, Shares};
+        use Access::{Changes, Defines, Reads};
         for (normal, name, access) in [
             ("select * from stock where id = ?", "stock", Reads),
             (
@@ -143,8 +137,14 @@ mod tests {
                 Defines,
             ),
             ("drop table if exists stock, other", "stock", Defines),
-            ("create unique index i on stock (n)", "stock", Shares),
-            ("lock table stock in row exclusive mode", "stock", Shares),
+            ("create unique index i on stock (n)", "stock", Defines),
+            ("update Public.\"Stock\" set n = ?", "stock", Changes),
+            (
+                "select n from stock where id = ? lock in share mode",
+                "stock",
+                Changes,
+            ),
+            ("lock table stock in row exclusive mode", "stock", Defines),
             ("lock tables stock write", "stock", Defines),
             (
                 "update low_priority ignore stock set n = ?",
@@ -159,7 +159,11 @@ mod tests {
             ),
             ("truncate stock", "stock", Defines),
         ] {
-            assert_eq!(wanted_table(normal), Some((name, access)), "{normal}");
+            assert_eq!(
+                wanted_table(normal),
+                Some((name.to_owned(), access)),
+                "{normal}"
+            );
         }
         for normal in [
             "",
@@ -178,7 +182,7 @@ mod tests {
 
     #[test]
     fn who_keeps_whom_away() {
-        use Access::{Changes, Defines, Reads, Shares};
+        use Access::{Changes, Defines, Reads};
         let of = |access| Touched {
             access,
             ..Touched::changes(1)
@@ -191,12 +195,10 @@ mod tests {
                 && !keeps(Reads, Reads)
         );
         assert!(
-            [Reads, Shares, Changes, Defines]
+            [Reads, Changes, Defines]
                 .iter()
                 .all(|a| keeps(Defines, *a) && keeps(*a, Defines))
         );
-        assert!(keeps(Shares, Changes) && keeps(Changes, Shares) && !keeps(Shares, Shares));
-        assert!(!keeps(Shares, Reads) && !keeps(Reads, Shares));
         let other = Touched {
             table: 2,
             ..of(Defines)

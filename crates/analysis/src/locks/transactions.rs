@@ -1,22 +1,17 @@
 //! What sessions of a database have of tables until they commit, and how it ended.
 
 use super::WOKEN_NS;
-use super::tables::{Access, Touched, wanted_table};
+use super::tables::Touched;
 use crate::broken_off::{self, Why};
-use crate::work::statement_of;
 use model::{Call, ConnectionId, Mark, Protocol, Time, limits};
 
-/// A statement that changed a table, or what it is, and when that was answered: at no time, if never.
+/// A statement that changes what a table is, and when that was answered: at no time, if never.
 #[derive(Clone, Copy)]
-pub(super) struct Change {
+pub(super) struct Definition {
     pub(super) connection: ConnectionId,
     pub(super) touched: Touched,
     pub(super) asked: Time,
     pub(super) said: Time,
-    /// It ended with an error.
-    pub(super) is_refused: bool,
-    /// That it waited is told of its transaction.
-    pub(super) is_counted: bool,
 }
 
 /// A session of a database.
@@ -27,19 +22,28 @@ pub(super) struct Session {
     pub(super) database: u64,
     /// It said BEGIN, and nothing since that ends it.
     pub(super) has_begun: bool,
+    /// It has ended what it had not begun: it is in a transaction whenever it has changed something.
+    pub(super) begins_by_itself: bool,
     /// When it asked for what was never answered.
     pub(super) asks: Option<Time>,
     pub(super) open: Option<Transaction>,
 }
 
+/// What a transaction has of a table: when it asked for that, and since when it has it.
+#[derive(Clone, Copy)]
+struct Has {
+    touched: Touched,
+    asked: Time,
+    since: Time,
+}
+
 /// A transaction that has something.
 #[derive(Clone, Default)]
 pub(super) struct Transaction {
-    /// What it has, and since when it has it so.
-    has: Vec<(Touched, Time)>,
-    /// Since when it has anything, and how long its client has thought since then, or it waited for what others held.
-    since: Time,
+    has: Vec<Has>,
+    /// How long its client has thought since it has anything; and how long it waited for what others held, as its server says.
     pub(super) thought_ns: i64,
+    pub(super) waited_ns: i64,
     /// Its client said that it begins one: else each statement may have been one of its own.
     pub(super) is_said: bool,
     /// How long the server has worked on nothing for it since then: what its client thought, and what its statements
@@ -54,19 +58,22 @@ pub(super) struct Ended {
     /// When the server was told to end it, and when it said that it had.
     pub(super) asked: Mark,
     pub(super) said: Time,
-    /// It was broken out of a deadlock.
-    pub(super) is_deadlock: bool,
 }
 
 impl Session {
     /// That has changed this by a statement that was answered at `answered`, if any.
-    pub(super) fn new(answered: Time, changed: Option<Touched>, has_begun: bool) -> Session {
+    pub(super) fn new(
+        [asked, answered]: [Time; 2],
+        changed: Option<Touched>,
+        has_begun: bool,
+    ) -> Session {
         Session {
             answered,
             database: changed.map_or(0, |touched| touched.database),
             has_begun,
+            begins_by_itself: false,
             asks: None,
-            open: changed.map(|touched| Transaction::new(answered, touched, false)),
+            open: changed.map(|touched| Transaction::new([asked, answered], touched, false)),
         }
     }
 
@@ -78,68 +85,31 @@ impl Session {
         Some(open)
     }
 
-    /// What it has is not known any more, nor that it is in a transaction.
-    pub(super) fn is_unsure(&mut self) {
-        self.has_begun = false;
-        if let Some(open) = &mut self.open {
-            open.is_said = false;
-        }
-    }
-
-    /// Since when it keeps others from this in a transaction that was begun in so many words, and until when nothing was
-    /// asked for that.
+    /// Since when it keeps others from this, and until when nothing was asked for that. Where each statement may have been a
+    /// transaction of its own nothing is known to be kept.
     pub(super) fn keeps(&self, wanted: Touched) -> Option<(Time, Time)> {
-        let open = self.open.as_ref().filter(|open| open.is_said)?;
+        let open = self.open.as_ref();
+        let open = open.filter(|open| open.is_said || self.begins_by_itself)?;
         Some((open.keeps(wanted)?, self.asks.unwrap_or(Time::MAX)))
     }
 }
 
-impl Change {
-    pub(super) fn new(call: &Call, touched: Touched, asked: Time, said: Time) -> Change {
-        Change {
-            connection: call.connection,
-            touched,
-            asked,
-            said,
-            is_refused: call.outcome.is_error(),
-            is_counted: false,
-        }
-    }
-
-    /// Whether others wait for it until it is answered: whoever wants the table is behind whoever changes what it is.
+impl Definition {
+    /// Whether others wait behind it: whoever wants the table is behind whoever changes what it is.
     pub(super) fn is_ahead_of(&self, connection: ConnectionId, wanted: Touched) -> bool {
-        let is_one = self.touched.access == Access::Defines;
-        is_one && self.connection != connection && self.touched.table == wanted.table
-    }
-
-    /// How long it took.
-    pub(super) fn ns(&self) -> i64 {
-        (self.said - self.asked).max(0)
-    }
-}
-
-impl Ended {
-    /// Whether this one of another session was answered as it was broken off, when it had waited itself.
-    pub(super) fn lets_go(&self, change: &Change) -> bool {
-        self.is_deadlock
-            && self.connection != change.connection
-            && self.transaction.keeps(change.touched).is_some()
-            && change.asked < self.asked.time
-            && (0..=WOKEN_NS).contains(&(change.said - self.asked.time))
-    }
-
-    /// How long the server worked for it, or may have.
-    pub(super) fn worked_ns(&self) -> i64 {
-        let life = self.asked.time - self.transaction.since;
-        life.saturating_sub(self.transaction.thought_ns).max(0)
+        self.connection != connection && self.touched.table == wanted.table
     }
 }
 
 impl Transaction {
-    pub(super) fn new(since: Time, touched: Touched, is_said: bool) -> Transaction {
-        Transaction {
-            has: vec![(touched, since)],
+    pub(super) fn new([asked, since]: [Time; 2], touched: Touched, is_said: bool) -> Transaction {
+        let has = Has {
+            touched,
+            asked,
             since,
+        };
+        Transaction {
+            has: vec![has],
             is_said,
             ..Transaction::default()
         }
@@ -155,7 +125,7 @@ impl Transaction {
         Transaction {
             thought_ns,
             paused_ns,
-            ..Transaction::new(since, touched, false)
+            ..Transaction::new([since; 2], touched, false)
         }
     }
 
@@ -165,18 +135,34 @@ impl Transaction {
         self.paused_ns = self.paused_ns.saturating_add(paused_ns);
     }
 
+    /// While nothing was worked for it, or may have been.
+    pub(super) fn idle_ns(&self) -> i64 {
+        self.thought_ns.saturating_add(self.waited_ns)
+    }
+
     /// It has this too.
-    pub(super) fn touches(&mut self, touched: Touched, at: Time) {
-        let has_it = self.has.iter().any(|(has, _)| *has == touched);
+    pub(super) fn touches(&mut self, touched: Touched, [asked, since]: [Time; 2]) {
+        let has_it = self.has.iter().any(|has| has.touched == touched);
         if !has_it && self.has.len() < limits::LOCK_TABLES_EACH {
-            self.has.push((touched, at));
+            self.has.push(Has {
+                touched,
+                asked,
+                since,
+            });
         }
     }
 
     /// Since when it keeps others from this, if it does.
     pub(super) fn keeps(&self, wanted: Touched) -> Option<Time> {
-        let has = self.has.iter().filter(|(has, _)| has.keeps(wanted));
-        has.map(|(_, since)| *since).min()
+        let has = self.has.iter().filter(|has| has.touched.keeps(wanted));
+        has.map(|has| has.since).min()
+    }
+
+    /// The same of somebody who asked then: what was asked for later was had later, if others had to wait for it at all.
+    pub(super) fn keeps_in_turn(&self, wanted: Touched, asked: Time) -> Option<Time> {
+        let keeps = |has: &&Has| has.touched.keeps(wanted) && has.asked - asked <= WOKEN_NS;
+        let has = self.has.iter().filter(keeps);
+        has.map(|has| has.since).min()
     }
 }
 
@@ -185,23 +171,7 @@ impl Transaction {
 pub(super) fn ends_its_transaction(call: &Call) -> bool {
     match call.protocol {
         Protocol::Pgsql => call.outcome.is_error(),
-        Protocol::Mysql => is_of_deadlock(call),
+        Protocol::Mysql => matches!(broken_off::why(call), Some((Why::Deadlock, _))),
         _ => false,
     }
-}
-
-/// Whether the server says that it was broken out of a deadlock.
-pub(super) fn is_of_deadlock(call: &Call) -> bool {
-    matches!(broken_off::why(call), Some((Why::Deadlock, _)))
-}
-
-/// Whether it may have ended its transaction beside what it did: several statements in one, or one that commits by itself
-/// what changes a table.
-pub(super) fn may_end_it(call: &Call) -> bool {
-    let Some(statement) = statement_of(call) else {
-        return false;
-    };
-    let normal = statement.normal.trim_end().trim_end_matches(';');
-    let commits = || matches!(wanted_table(normal), Some((_, Access::Defines)));
-    normal.contains(';') || call.protocol != Protocol::Pgsql && commits()
 }

@@ -101,7 +101,7 @@ impl MatchedFacts {
         }
         let (connection, life) = (call.server.connection, (from, to));
         let ns = (server.locks).still_held_ns(call.server_end, connection, call.work, life);
-        self.lock_waits.add_still(to - from, ns);
+        self.lock_waits.add_still(ns);
         ns
     }
 

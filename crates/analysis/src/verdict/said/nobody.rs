@@ -78,10 +78,10 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
             0 => "the server said that it would answer later, as it may when another client has the file".into(),
             _ => "other clients had the files, and the answers came when they let go".into(),
         },
-        Kind::Calls if waits.broken_off > 0 && waits.broken_off * 2 >= waits.calls => {
+        Kind::Calls if waits.broken_off > 0 && waits.broken_off >= waits.calls + waits.still => {
             "the server broke calls off, and says that they waited for what other sessions held".into()
         }
-        Kind::Calls if waits.still > 0 && waits.still * 2 >= waits.calls => {
+        Kind::Calls if waits.still > 0 && waits.still >= waits.calls => {
             "other sessions had the same table meanwhile, in transactions for which nothing was asked any more".into()
         }
         Kind::Calls => "other sessions had the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
