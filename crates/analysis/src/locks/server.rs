@@ -7,12 +7,17 @@ use super::{LockWait, SHORT, WOKEN_NS};
 use hashbrown::HashMap;
 use model::{ConnectionId, Time, limits};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Changes of what tables are that are remembered: calls are looked at some seconds after they ended.
 const DEFINITIONS: usize = 256;
 
 /// Transactions that held something while somebody waited for ever, of which it is looked for how long.
 const HOLDERS: usize = 1_024;
+
+/// Sessions and transactions of a server that are looked through in all for who was never answered: of more calls nothing is
+/// held against it.
+const LOOKS: u64 = 50_000_000;
 
 /// Holders of which each may have waited for one of the others.
 const CHAINS: usize = 16;
@@ -28,6 +33,7 @@ pub(super) struct Server {
     pub(super) least_pause_ns: Option<i64>,
     /// The last statements that change what a table is, of whatever session.
     definitions: VecDeque<Definition>,
+    looked: AtomicU64,
 }
 
 /// Transactions that held something while somebody waited.
@@ -128,6 +134,10 @@ impl Server {
             false => wanted,
         };
         let first = self.ended.partition_point(|e| e.said <= from);
+        let looks = (self.sessions.len() + self.ended.len() - first) as u64;
+        if self.looked.fetch_add(looks, Ordering::Relaxed) > LOOKS {
+            return to - from;
+        }
         let ended = self.ended.range(first..);
         let ended = ended.filter(|e| e.connection != connection && e.transaction.is_said);
         let ended = ended.filter_map(|e| {
@@ -182,5 +192,23 @@ impl Server {
         // A turn is known to be over when the next one begins, of some sessions later than of others.
         let at = self.ended.partition_point(|e| e.said <= ended.said);
         self.ended.insert(at, ended);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_there_is_too_much_to_look_through_nobody_is_held_to_be_alone() {
+        let life = (Time(0), Time(1_000));
+        let held = |looked| {
+            let server = Server {
+                looked: AtomicU64::new(looked),
+                ..Server::default()
+            };
+            server.still_held_ns(ConnectionId(1), Touched::changes(1), life)
+        };
+        assert_eq!([held(0), held(LOOKS + 1)], [0, 1_000]);
     }
 }
