@@ -88,7 +88,7 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
     };
     text!(
-        "Nobody is to blame for certain. Of {mean} per call up to {locked} may be waits for a lock: {why} ({code}).{known} {cure}.",
+        "Nobody is to blame for certain: of {mean} per call up to {locked} may be waits for a lock, as {why} ({code}).{known} {cure}.",
         mean = each(facts, facts.account.total_ns),
         locked = each(facts, facts.most_locked_ns()),
         why = why,
