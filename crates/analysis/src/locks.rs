@@ -31,7 +31,7 @@ mod transactions;
 pub use self::coincidences::Coincidences;
 use self::server::Server;
 use self::tables::{Access, Touched, wanted_table};
-use self::transactions::{Definition, Ended, Session, Transaction, ends_its_transaction};
+use self::transactions::{Ended, Session, Transaction, ends_its_transaction};
 use crate::broken_off;
 use crate::work::{is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of};
 use crate::worst::Exhibit;
@@ -145,14 +145,7 @@ impl Locks {
         let touched = self.touched(call).map(|t| t.of(database));
         let changed = touched.filter(|t| t.access != Access::Reads);
         let server = self.servers.entry(call.server).or_default();
-        if let Some(touched) = touched.filter(|t| t.access == Access::Defines) {
-            server.defines(Definition {
-                connection: call.connection,
-                touched,
-                asked: asked.time,
-                said: said.time,
-            });
-        }
+        server.defines(call.connection, touched, [asked.time, said.time]);
         let Some(session) = server.sessions.get_mut(&call.connection) else {
             if server.sessions.len() < limits::LOCK_SESSIONS {
                 let has_begun = call.op == op::BEGIN;
@@ -240,7 +233,7 @@ impl Locks {
         let wanted = wanted_table(&statement.normal);
         let touched = wanted.map(|(name, access)| Touched {
             access,
-            ..Touched::changes(foldhash::fast::FixedState::default().hash_one(name))
+            ..Touched::changes(number_of(&name))
         });
         // Readers of Oracle's wait for nobody, and nobody for them.
         let is_in_turn = |t: &Touched| t.access != Access::Reads || call.protocol != Protocol::Tns;
@@ -392,14 +385,7 @@ impl Locks {
         if let Some(session) = server.sessions.get_mut(&call.connection) {
             session.asks = Some(asked.time);
         }
-        if let Some(touched) = touched.filter(|t| t.access == Access::Defines) {
-            server.defines(Definition {
-                connection: call.connection,
-                touched,
-                asked: asked.time,
-                said: Time::MAX,
-            });
-        }
+        server.defines(call.connection, touched, [asked.time, Time::MAX]);
     }
 }
 
@@ -407,7 +393,9 @@ impl Locks {
 fn database_of(call: &Call) -> u64 {
     let session = call.sql.as_ref().map(|sql| &sql.session);
     let database = session.and_then(|session| session.database.as_deref());
-    database.map_or(0, |name| {
-        foldhash::fast::FixedState::default().hash_one(name)
-    })
+    database.map_or(0, number_of)
+}
+
+fn number_of(name: &str) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(name)
 }

@@ -109,7 +109,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
     } = facts.worst.lock_waits;
     let longest = worst.exhibits.first().map(|e| e.value_ns);
     let waits = worst.count + broken_off + still;
-    let mut known = numbers([("waits", waits as i64), ("most_ns", ns)]).to_vec();
+    let mut known = numbers([("waits", waits as i64), ("most_ns", ns)]);
     let further = [
         ("longest_ns", longest),
         ("broken_off", Some(broken_off as i64).filter(|n| *n > 0)),
@@ -119,7 +119,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         known.extend(value.into_iter().flat_map(|value| numbers([(name, value)])));
     }
     let came: Option<Text> = longest.map(|longest| text!(
-        "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait. ",
+        "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait.",
         n = worst.count,
         did = match facts.kind {
             Kind::Calls => "ended a transaction that had the same table and in which its client had thought",
@@ -128,25 +128,39 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         longest = Value::Duration(longest),
     ));
     let said: Option<Text> = (broken_off > 0).then(|| text!(
-        "{n,} call{n||s} the server broke off, and says that {n|it|they} waited for what another session held ({code}). ",
+        "{n,} call{n||s} the server broke off, and says that {n|it|they} waited for what another session held ({code}).",
         n = broken_off,
         code = Rule::BrokenOff.code(),
     ));
     let goes_on: Option<Text> = (still > 0).then(|| text!(
-        "{n,} call{n||s} {n|was|were} never answered for a table that other sessions had meanwhile, in transactions for which nothing was asked any more. ",
+        "{n,} call{n||s} {n|was|were} never answered for a table that other sessions had meanwhile, in transactions for which nothing was asked any more.",
         n = still,
     ));
     if came.is_none() && said.is_none() && goes_on.is_none() {
         return None;
     }
+    let sum = text!(
+        "{ns} in all {is}.",
+        ns = Value::Duration(ns),
+        is = match is_sure {
+            true => "were a lock's, as that is far more than chance makes",
+            false => "may be a lock's",
+        },
+    );
+    // What is sure is what came as others let go.
+    let beside = said.into_iter().chain(goes_on);
+    let sentences = match is_sure {
+        true => came.into_iter().chain([sum]).chain(beside).collect(),
+        false => came.into_iter().chain(beside).chain([sum]).collect(),
+    };
     Some(Finding {
-        title: match (most_broken_off(facts), is_sure) {
-            (Some(Why::Deadlock), _) => {
+        title: match (is_sure, most_broken_off(facts)) {
+            (true, _) => "Statements wait for locks that other clients hold while they think".into(),
+            (false, Some(Why::Deadlock)) => {
                 "Transactions wait for each other, until the server finds the deadlock and breaks one off".into()
             }
-            (Some(_), _) => "Statements wait for locks of other sessions until they are broken off".into(),
-            (None, true) => "Statements wait for locks that other clients hold while they think".into(),
-            (None, false) => "Statements may have waited for a lock that another client held while it thought".into(),
+            (false, Some(_)) => "Statements wait for locks of other sessions until they are broken off".into(),
+            (false, None) => "Statements may have waited for a lock that another client held while it thought".into(),
         },
         first: worst.first,
         last: worst.last,
@@ -159,18 +173,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
                 false => "the request of another session that may have let go, and the answer that came then",
             },
         ),
-        why: text!(
-            "{came}{said}{goes_on}{ns} in all {is}.",
-            ns = Value::Duration(ns),
-            is = match (is_sure, broken_off) {
-                (false, _) => "may be a lock's",
-                (true, 0) => "were a lock's, as that is far more than chance makes",
-                (true, _) => "were a lock's",
-            },
-            came = came.unwrap_or_default(),
-            said = said.unwrap_or_default(),
-            goes_on = goes_on.unwrap_or_default(),
-        ),
+        why: Text::list(sentences, " "),
         remedy: vec![
             "see what the other client does before it commits; end transactions before anything that waits for people, files or other hosts".into(),
             "have the server log its lock waits to see who waited for whom".into(),

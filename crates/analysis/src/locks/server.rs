@@ -179,10 +179,23 @@ impl Server {
         })
     }
 
-    /// Takes one that changes what a table is.
-    pub(super) fn defines(&mut self, definition: Definition) {
+    /// Takes a statement, if it changes what a table is.
+    pub(super) fn defines(
+        &mut self,
+        connection: ConnectionId,
+        touched: Option<Touched>,
+        [asked, said]: [Time; 2],
+    ) {
+        let Some(touched) = touched.filter(|t| t.access == Access::Defines) else {
+            return;
+        };
         self.definitions.truncate(DEFINITIONS - 1);
-        self.definitions.push_front(definition);
+        self.definitions.push_front(Definition {
+            connection,
+            touched,
+            asked,
+            said,
+        });
     }
 
     pub(super) fn end(&mut self, ended: Ended) {

@@ -97,7 +97,7 @@ impl Session {
 impl Definition {
     /// Whether others wait behind it: whoever wants the table is behind whoever changes what it is.
     pub(super) fn is_ahead_of(&self, connection: ConnectionId, wanted: Touched) -> bool {
-        self.connection != connection && self.touched.table == wanted.table
+        self.connection != connection && self.touched.keeps(wanted)
     }
 }
 
@@ -154,8 +154,7 @@ impl Transaction {
 
     /// Since when it keeps others from this, if it does.
     pub(super) fn keeps(&self, wanted: Touched) -> Option<Time> {
-        let has = self.has.iter().filter(|has| has.touched.keeps(wanted));
-        has.map(|has| has.since).min()
+        self.keeps_in_turn(wanted, Time::MAX)
     }
 
     /// The same of somebody who asked then: what was asked for later was had later, if others had to wait for it at all.
