@@ -48,6 +48,7 @@ mod pressure;
 pub mod results;
 pub mod rounds;
 pub mod sent_again;
+pub mod session_locks;
 pub mod spared;
 pub mod sql;
 pub mod startup;

@@ -13,6 +13,10 @@
 //! happens too, so of such waits nothing is said until answers came then far more often than by chance
 //! ([`Coincidences`]).
 //!
+//! Sessions also have locks that their clients ask for by name, and locks on tables until they are unlocked
+//! ([`crate::session_locks`]): these they keep beyond their transactions. Who asks for a lock that has a name waits for whoever
+//! has it, and its server works on nothing, whether or not that one is in the capture.
+//!
 //! A server that breaks a call off for a lock ([`crate::broken_off`]) says itself what that waited for, not who held it, nor
 //! what that one did.
 //!
@@ -30,15 +34,15 @@ mod transactions;
 
 pub use self::coincidences::Coincidences;
 use self::server::Server;
-use self::tables::{Access, Touched, wanted_table};
-use self::transactions::{Ended, Session, Transaction, ends_its_transaction};
-use crate::broken_off;
-use crate::work::{is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of};
+use self::tables::{ANYTHING, Access, Asks, Touched, number_of};
+use self::transactions::{Ended, Session, Transaction};
+use crate::work::{
+    asks_for_lock, is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of,
+};
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
 use model::sql::op;
 use model::{Call, Close, ConnectionId, ConnectionSummary, Endpoint, Mark, Protocol, Time, limits};
-use std::hash::BuildHasher;
 
 /// Who waits for a lock goes on at most so much later than it is let go: an idle process is woken, works,
 /// and answers.
@@ -51,13 +55,11 @@ const WORTH_NS: i64 = 1_000_000;
 /// Letting go takes a fraction of a wait for it.
 const SHORT: i64 = 4;
 
-/// The table of whoever speaks a protocol that is not known.
-const ANY_TABLE: u64 = 0;
-
 /// What may have been a wait for locks.
 #[derive(Clone, Copy, Debug)]
 pub struct LockWait {
-    /// While clients thought that held what was waited for.
+    /// While clients may have thought that held what was waited for, or what they said was on a way that is longer than that of
+    /// others.
     pub ns: i64,
     /// Of that, while those thought from which it went on to the last of them, one letting go for the next.
     pub chain_ns: i64,
@@ -68,6 +70,16 @@ pub struct LockWait {
 }
 
 impl LockWait {
+    /// One that was for a lock as a whole: of whom, and whether he thought, is known of what was seen of it, if any was.
+    fn of_anybody(whole_ns: i64, seen: Option<LockWait>) -> LockWait {
+        LockWait {
+            ns: whole_ns,
+            chain_ns: seen.map_or(0, |seen| seen.chain_ns).min(whole_ns),
+            paused_ns: whole_ns,
+            let_go: seen.and_then(|seen| seen.let_go),
+        }
+    }
+
     /// What shows it: the end of the other transaction, and the answer that came then.
     #[must_use]
     pub fn exhibit(&self, capture: usize, response: Mark) -> Option<Exhibit> {
@@ -81,6 +93,8 @@ pub struct LockWaits {
     pub calls: u64,
     /// Of them, of file servers.
     pub files: u64,
+    /// And those that asked for a lock alone, of which nobody was seen to let go.
+    pub asked: u64,
     /// Beside them, those that a database broke off, which says itself that they waited; and those that were never answered.
     pub broken_off: u64,
     pub still: u64,
@@ -110,6 +124,7 @@ impl LockWaits {
             self.files += u64::from(is_of_file(work));
             self.waited_ns = self.waited_ns.saturating_add(waited_ns);
             self.paused_ns = self.paused_ns.saturating_add(wait.paused_ns);
+            self.asked += u64::from(asks_for_lock(work) && wait.let_go.is_none());
         }
     }
 }
@@ -118,8 +133,8 @@ impl LockWaits {
 #[derive(Default)]
 pub struct Locks {
     servers: HashMap<Endpoint, Server, foldhash::fast::FixedState>,
-    /// What a [work](work_of) wants of which table, if any.
-    tables: HashMap<u64, Option<Touched>, foldhash::fast::FixedState>,
+    /// What a [work](work_of) asks for.
+    asks: HashMap<u64, Asks, foldhash::fast::FixedState>,
 }
 
 impl Locks {
@@ -142,75 +157,34 @@ impl Locks {
             return;
         }
         let database = database_of(call);
-        let touched = self.touched(call).map(|t| t.of(database));
-        let changed = touched.filter(|t| t.access != Access::Reads);
+        let asks = self.asks(call, database);
         let server = self.servers.entry(call.server).or_default();
-        server.defines(call.connection, touched, [asked.time, said.time]);
+        let life = [asked.time, said.time];
+        server.defines(call.connection, asks.touched, life);
         let Some(session) = server.sessions.get_mut(&call.connection) else {
             if server.sessions.len() < limits::LOCK_SESSIONS {
-                let has_begun = call.op == op::BEGIN;
-                let changed = changed.filter(|_| !call.outcome.is_error());
-                let session = Session::new([asked.time, said.time], changed, has_begun);
+                let session = Session::new(call, asks, life, database);
                 server.sessions.insert(call.connection, session);
             }
             return;
         };
         (session.asks, session.database) = (None, database);
         let pause = (begun.time - session.answered).max(0);
-        let least = server
-            .least_pause_ns
-            .map_or(pause, |least| least.min(pause));
-        server.least_pause_ns = Some(least);
+        let idle = server.ways.idle(call.client.address, pause);
         let answered = std::mem::replace(&mut session.answered, said.time);
-        let thought_ns = Some(pause - least)
-            .filter(|ns| *ns >= WORTH_NS)
-            .unwrap_or(0);
         if is_turn {
-            if thought_ns > 0 {
+            if idle.perhaps_ns > 0 {
                 server.end(Ended {
                     connection: call.connection,
-                    transaction: Transaction::of(
-                        answered,
-                        Touched::changes(ANY_TABLE),
-                        thought_ns,
-                        pause,
-                    ),
+                    transaction: Transaction::of(answered, Touched::changes(ANYTHING), idle),
                     asked,
                     said: said.time,
                 });
             }
             return;
         }
-        let (mut ended, life) = (None, [asked.time, said.time]);
-        if let Some(open) = &mut session.open {
-            open.add(thought_ns, pause);
-            if broken_off::is_of_lock(call) {
-                open.waited_ns = open.waited_ns.saturating_add(said.time - asked.time);
-            }
-            // It may go on from a savepoint.
-            ended = ends_its_transaction(call).then(|| open.clone());
-        }
-        match call.op {
-            op::BEGIN | op::COMMIT | op::ROLLBACK => {
-                let is_begin = call.op == op::BEGIN;
-                session.begins_by_itself |= !is_begin && !session.has_begun;
-                session.has_begun = is_begin;
-                ended = ended.or(session.open.take());
-            }
-            // Who is refused has nothing.
-            _ if call.outcome.is_error() => {}
-            _ => match (&mut session.open, touched) {
-                (Some(open), Some(touched)) => open.touches(touched, life),
-                // What is only read outside of a transaction is let go at once.
-                (None, Some(touched)) => {
-                    let (begun, is_kept) = (session.has_begun, changed.is_some());
-                    session.open =
-                        (begun || is_kept).then(|| Transaction::new(life, touched, begun));
-                }
-                (_, None) => {}
-            },
-        }
-        if let Some(transaction) = ended {
+        let ended = session.take(call, asks, life, idle);
+        for transaction in ended.into_iter().flatten() {
             server.end(Ended {
                 connection: call.connection,
                 transaction,
@@ -223,30 +197,37 @@ impl Locks {
         }
     }
 
-    /// What a call wants of which table.
-    fn touched(&mut self, call: &Call) -> Option<Touched> {
-        let statement = statement_of(call)?;
-        let work = without_wait(work_of(call));
-        if let Some(known) = self.tables.get(&work) {
-            return *known;
-        }
-        let wanted = wanted_table(&statement.normal);
-        let touched = wanted.map(|(name, access)| Touched {
-            access,
-            ..Touched::changes(number_of(&name))
-        });
-        // Readers of Oracle's wait for nobody, and nobody for them.
-        let is_in_turn = |t: &Touched| t.access != Access::Reads || call.protocol != Protocol::Tns;
-        let touched = touched.filter(is_in_turn);
-        // What there is no room for is looked at again; what changes something is not to be missed for what reads.
-        let room = match touched.map(|t| t.access) {
-            Some(access) if access != Access::Reads => limits::LOCK_TABLES,
-            _ => limits::LOCK_TABLES / 2,
+    /// What a call wants of which table of its database, and what it does with a lock of its session.
+    fn asks(&mut self, call: &Call, database: u64) -> Asks {
+        let Some(statement) = statement_of(call) else {
+            return Asks::default();
         };
-        if self.tables.len() < room {
-            self.tables.insert(work, touched);
+        let work = without_wait(work_of(call));
+        let known = self.asks.get(&work).copied();
+        let asks = known.unwrap_or_else(|| {
+            let asks = Asks::of(&statement.normal);
+            // Readers of Oracle's wait for nobody, and nobody for them.
+            let is_in_turn =
+                |t: &Touched| t.access != Access::Reads || call.protocol != Protocol::Tns;
+            let asks = Asks {
+                touched: asks.touched.filter(is_in_turn),
+                ..asks
+            };
+            // What there is no room for is looked at again; what changes something is not to be missed for what reads.
+            let is_of_others = asks.touched.is_some_and(|t| t.access != Access::Reads);
+            let room = match is_of_others || asks.lock.is_some() {
+                true => limits::LOCK_TABLES,
+                false => limits::LOCK_TABLES / 2,
+            };
+            if self.asks.len() < room {
+                self.asks.insert(work, asks);
+            }
+            asks
+        });
+        Asks {
+            touched: asks.touched.map(|t| t.of(database)),
+            ..asks
         }
-        touched
     }
 
     /// A call of SMB, or of a server that asks a file back.
@@ -277,10 +258,8 @@ impl Locks {
             return;
         }
         // Its server ends what it has begun.
-        let Some(session) = server.sessions.remove(&c.id) else {
-            return;
-        };
-        if let Some(transaction) = session.until(c.last.time) {
+        let session = server.sessions.remove(&c.id);
+        for transaction in session.into_iter().flat_map(|s| s.until(c.last.time)) {
             server.end(Ended {
                 connection: c.id,
                 transaction,
@@ -309,24 +288,13 @@ impl Locks {
         let says_so = says_that_it_waited(work);
         let wants = self.wants(server, connection, work);
         if !is_of_file(work) && says_so {
-            // Somebody else held it: who, and whether he thought, the server does not say.
-            return Some(LockWait {
-                ns: whole,
-                chain_ns: 0,
-                paused_ns: whole,
-                let_go: None,
-            });
+            return Some(LockWait::of_anybody(whole, None));
         }
         let holders = wants.map(|(server, wanted)| server.holders(connection, wanted, life));
         let wait = holders.as_ref().and_then(|h| h.wait);
         if is_of_file(work) {
             // As a rule somebody else had the file.
-            return says_so.then_some(LockWait {
-                ns: whole,
-                chain_ns: wait.map_or(0, |wait| wait.chain_ns).min(whole),
-                paused_ns: whole,
-                let_go: wait.and_then(|wait| wait.let_go),
-            });
+            return says_so.then_some(LockWait::of_anybody(whole, wait));
         }
         let holders = holders?;
         if holders.were_kept_away {
@@ -338,6 +306,9 @@ impl Locks {
         }
         let chance = chance.of_work(work);
         chance.add(whole, holders.ended, wait.is_some());
+        if asks_for_lock(work) {
+            return Some(LockWait::of_anybody(whole, wait));
+        }
         wait
     }
 
@@ -350,9 +321,9 @@ impl Locks {
     ) -> Option<(&Server, Touched)> {
         let server = self.servers.get(&server)?;
         let wanted = match without_wait(work) {
-            0 => Touched::changes(ANY_TABLE),
+            0 => Touched::changes(ANYTHING),
             file if is_of_file(file) => Touched::changes(file),
-            statement => (*self.tables.get(&statement)?)?,
+            statement => self.asks.get(&statement)?.touched?,
         };
         let database = server.sessions.get(&connection).map_or(0, |s| s.database);
         Some((server, wanted.of(database)))
@@ -377,7 +348,7 @@ impl Locks {
 
     /// Takes a call that was never answered: its session does not think.
     pub fn unanswered(&mut self, call: &Call) {
-        let touched = self.touched(call).map(|t| t.of(database_of(call)));
+        let touched = self.asks(call, database_of(call)).touched;
         let (Some(server), Some(asked)) = (self.servers.get_mut(&call.server), call.request_first)
         else {
             return;
@@ -394,8 +365,4 @@ fn database_of(call: &Call) -> u64 {
     let session = call.sql.as_ref().map(|sql| &sql.session);
     let database = session.and_then(|session| session.database.as_deref());
     database.map_or(0, number_of)
-}
-
-fn number_of(name: &str) -> u64 {
-    foldhash::fast::FixedState::default().hash_one(name)
 }

@@ -1,15 +1,17 @@
 //! What a call works on, as one number: a statement of a database, or what of a file others may have for themselves.
 
 use crate::broken_off::is_of_lock;
+use crate::session_locks::SessionLock;
 use model::sql::op;
 use model::{Call, Field, Outcome, Protocol, Statement};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// The works of statements and of files share no number, nor do those of calls of which the server says that they waited:
-/// it promised the answer for later, or broke the call off for what another session held.
+/// it promised the answer for later, or broke the call off for what another session held; nor those that ask for a lock alone.
 const OF_FILES: u64 = 1 << 63;
 const WAITED: u64 = 1 << 62;
+const ASKS_FOR_LOCK: u64 = 1 << 61;
 
 /// A number for what a call works on: of a database's its statement, or, where it has none, its operation; of one that
 /// may have to wait for what others have of a file, that; of others 0.
@@ -26,11 +28,14 @@ pub fn work_of(call: &Call) -> u64 {
             (None, _) => 0,
         },
         p if p.is_sql() => {
-            let work = statement_of(call)
-                .map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id));
-            match is_of_lock(call) {
-                true => work | WAITED,
-                false => work,
+            let statement = statement_of(call);
+            let work =
+                statement.map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id));
+            let asks = statement.is_some_and(|s| SessionLock::is_asked_for_alone(&s.normal));
+            match (is_of_lock(call), asks) {
+                (true, _) => work | WAITED,
+                (false, true) => work | ASKS_FOR_LOCK,
+                (false, false) => work,
             }
         }
         _ => 0,
@@ -40,7 +45,7 @@ pub fn work_of(call: &Call) -> u64 {
 /// The same of a statement.
 #[must_use]
 pub fn work_of_statement(id: u64) -> u64 {
-    id & !(OF_FILES | WAITED)
+    id & !(OF_FILES | WAITED | ASKS_FOR_LOCK)
 }
 
 /// The same of an SMB client's call that may have to wait for what others have: of one that opens a file the file, of one
@@ -72,7 +77,7 @@ pub fn work_of_file(call: &Call) -> Option<u64> {
 /// A file and a part of it.
 fn file_number(what: (u64, Option<(u64, u64)>)) -> u64 {
     let hash = foldhash::fast::FixedState::default().hash_one(what);
-    hash & !WAITED | OF_FILES
+    hash & !(WAITED | ASKS_FOR_LOCK) | OF_FILES
 }
 
 /// Whether a [work](work_of) is that of a database, whose sessions have one call under way.
@@ -93,10 +98,16 @@ pub fn says_that_it_waited(work: u64) -> bool {
     work & WAITED != 0
 }
 
+/// Whether it was to wait for a lock, and to do nothing else.
+#[must_use]
+pub fn asks_for_lock(work: u64) -> bool {
+    work & ASKS_FOR_LOCK != 0
+}
+
 /// The same work, whether or not it waited.
 #[must_use]
 pub fn without_wait(work: u64) -> u64 {
-    work & !WAITED
+    work & !(WAITED | ASKS_FOR_LOCK)
 }
 
 /// The statement whose work a call is: a logon that carries one takes its time for itself.

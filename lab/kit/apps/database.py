@@ -47,13 +47,13 @@ def keep_log(bench, what, columns, rows, **measured):
     bench.truth["server_app"] = {"what": what, **{name: truth.summary(values) for name, values in measured.items()}}
 
 
-def sessions(bench, source, sessions, *, name="client", timeout=45, **told):
-    """Runs sessions of a program of `src` on the client to their end; returns their operations: dicts of session, op,
+def sessions(bench, source, sessions, *, on=None, name="client", timeout=45, **told):
+    """Runs sessions of a program of `src` on a host (the client) to their end; returns their operations: dicts of session, op,
     t_issue_ns, t_done_ns, rows and what else the program logs. The truth of `name` "client" is that of the case."""
     out = f"{bench.scratch}/{name}-ops.csv"
     sessions = [{"name": f"s{i}", **s} for i, s in enumerate(sessions)]
     told = {**told, "out": out, "seed": bench.case.seed, "sessions": sessions}
-    said = bench.run(bench.client, PYTHON, f"{SOURCES}/{source}", json.dumps(told), timeout=timeout).stderr.strip()
+    said = bench.run(on or bench.client, PYTHON, f"{SOURCES}/{source}", json.dumps(told), timeout=timeout).stderr.strip()
     bench.save(f"{name}_ops.csv.gz", out)
     rows = [{k: v if k in ("session", "op") else int(v) for k, v in r.items()} for r in truth.rows(out)]
     bench.truth[name] = {"software": f"src/{source}", "says": said, **{k: v for k, v in told.items() if k != "out"}}

@@ -1,7 +1,10 @@
 //! # What it says
 //! Statements waited, or may have waited, for a lock that another session held
-//! while its client thought: that session had the same table, asked nothing for a
-//! while, and the answers came as soon as its transaction ended. Of a
+//! while its client thought, or while what that said was on its way: that session
+//! had the same table, asked nothing for a while, and the answers came as soon as
+//! its transaction ended. Locks are also those that clients ask for by a name or
+//! number (`pg_advisory_lock`, `GET_LOCK`), and those that keep whole tables
+//! (`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`, as backups take them). Of a
 //! protocol that cannot be read neither tables nor transactions are known: there,
 //! answers came as another session asked on after a pause, far more often than by
 //! chance. Of SMB: calls waited for a part of a file that another client had
@@ -24,6 +27,10 @@
 //! those thought that held it. Of fewer, of who held it before without such a link,
 //! and of protocols that cannot be read it has no cost and accuses nobody; but what
 //! may have been such a wait is not held against the server either.
+//!
+//! Who asks for a lock by its name asks for nothing else: the server works on
+//! nothing while it waits for whoever has it. Where nobody was seen to let go of
+//! it, it is nobody's for certain.
 //!
 //! Where the server broke calls off and says that they waited for others
 //! (broken-off), all that they took may have been that. It does not say for whom
@@ -105,27 +112,38 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         return Some(told_of_files(facts, ns, is_sure));
     }
     let LockWaits {
-        broken_off, still, ..
+        asked,
+        broken_off,
+        still,
+        ..
     } = facts.worst.lock_waits;
     let longest = worst.exhibits.first().map(|e| e.value_ns);
-    let waits = worst.count + broken_off + still;
+    let waits = worst.count + asked + broken_off + still;
     let mut known = numbers([("waits", waits as i64), ("most_ns", ns)]);
     let further = [
         ("longest_ns", longest),
+        ("asked", Some(asked as i64).filter(|n| *n > 0)),
         ("broken_off", Some(broken_off as i64).filter(|n| *n > 0)),
         ("still", Some(still as i64).filter(|n| *n > 0)),
     ];
     for (name, value) in further {
         known.extend(value.into_iter().flat_map(|value| numbers([(name, value)])));
     }
-    let came: Option<Text> = longest.map(|longest| text!(
-        "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait.",
-        n = worst.count,
-        did = match facts.kind {
-            Kind::Calls => "ended a transaction that had the same table and in which its client had thought",
-            Kind::Turns => "asked on whose client had thought, far more often than by chance",
-        },
-        longest = Value::Duration(longest),
+    let came: Option<Text> = longest.map(|longest| {
+        text!(
+            "{n,} answer{n||s} came as another session {did}: up to {longest} of a wait.",
+            n = worst.count,
+            did = match facts.kind {
+                Kind::Calls =>
+                    "let go of the same table or lock, for which the server had worked on nothing meanwhile",
+                Kind::Turns => "asked on whose client had thought, far more often than by chance",
+            },
+            longest = Value::Duration(longest),
+        )
+    });
+    let alone: Option<Text> = (asked > 0).then(|| text!(
+        "{n,} call{n||s} asked for nothing but a lock that clients name, and nobody was seen to let go of it then.",
+        n = asked,
     ));
     let said: Option<Text> = (broken_off > 0).then(|| text!(
         "{n,} call{n||s} the server broke off, and says that {n|it|they} waited for what another session held ({code}).",
@@ -136,7 +154,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         "{n,} call{n||s} {n|was|were} never answered for a table that other sessions had meanwhile, in transactions for which nothing was asked any more.",
         n = still,
     ));
-    if came.is_none() && said.is_none() && goes_on.is_none() {
+    if came.is_none() && alone.is_none() && said.is_none() && goes_on.is_none() {
         return None;
     }
     let sum = text!(
@@ -148,7 +166,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         },
     );
     // What is sure is what came as others let go.
-    let beside = said.into_iter().chain(goes_on);
+    let beside = alone.into_iter().chain(said).chain(goes_on);
     let sentences = match is_sure {
         true => came.into_iter().chain([sum]).chain(beside).collect(),
         false => came.into_iter().chain(beside).chain([sum]).collect(),
@@ -160,7 +178,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
                 "Transactions wait for each other, until the server finds the deadlock and breaks one off".into()
             }
             (false, Some(_)) => "Statements wait for locks of other sessions until they are broken off".into(),
-            (false, None) => "Statements may have waited for a lock that another client held while it thought".into(),
+            (false, None) => "Statements may have waited for a lock that another session held while nothing was asked for it".into(),
         },
         first: worst.first,
         last: worst.last,
@@ -176,6 +194,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         why: Text::list(sentences, " "),
         remedy: vec![
             "see what the other client does before it commits; end transactions before anything that waits for people, files or other hosts".into(),
+            "hold locks for fewer round trips: change last what all change, or send the transaction as one request (a function, a batch, a pipeline)".into(),
             "have the server log its lock waits to see who waited for whom".into(),
         ],
         ..Rule::LockWait.finding()
@@ -268,10 +287,7 @@ mod tests {
             f.lock_waits = crate::locks::LockWaits {
                 calls: 3,
                 files: 3,
-                broken_off: 0,
-                still: 0,
-                waited_ns: sure_ns + may_be_ns,
-                paused_ns: 0,
+                ..crate::locks::LockWaits::default()
             };
         })
     }
@@ -309,7 +325,7 @@ mod tests {
         assert!(!f.evidence.is_empty());
         let why = f.why.to_string();
         assert!(
-            why.starts_with("3 answers came as another session ended"),
+            why.starts_with("3 answers came as another session let go of the same table"),
             "{why}"
         );
     }

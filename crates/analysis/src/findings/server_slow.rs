@@ -237,12 +237,10 @@ mod tests {
             let found = found(Rule::ServerSlow, |f| {
                 f.account.service_ns = TOTAL_NS / 2;
                 f.lock_waits = LockWaits {
-                    files: 0,
-                    broken_off: 0,
-                    still: 0,
                     calls: 90,
                     waited_ns: TOTAL_NS / 2,
                     paused_ns,
+                    ..LockWaits::default()
                 };
             });
             let f = found.unwrap();

@@ -3,6 +3,7 @@
 //!
 //! What a connection asks meanwhile the server works on: only the rest of the time is its client's thought.
 
+use super::transactions::Idle;
 use super::{Ended, Touched, Transaction};
 use crate::work::{work_of_file, work_of_part};
 use hashbrown::HashMap;
@@ -106,8 +107,7 @@ impl Files {
             transaction: Transaction::of(
                 asked.time,
                 Touched::changes(file),
-                connection.thought_ns(paused_ns),
-                paused_ns,
+                connection.idle(paused_ns),
             ),
             asked: said,
             said: said.time,
@@ -122,9 +122,12 @@ impl Files {
 }
 
 impl Connection {
-    fn thought_ns(&self, paused_ns: i64) -> i64 {
-        self.least_pause_ns
-            .map_or(0, |least| paused_ns.saturating_sub(least).max(0))
+    fn idle(&self, paused_ns: i64) -> Idle {
+        let beyond = |least| paused_ns.saturating_sub(least).max(0);
+        Idle {
+            paused_ns,
+            ..Idle::thought(self.least_pause_ns.map_or(0, beyond))
+        }
     }
 
     fn lets_go(
@@ -143,8 +146,7 @@ impl Connection {
                 transaction: Transaction::of(
                     held.since,
                     Touched::changes(held.part),
-                    self.thought_ns(paused_ns),
-                    paused_ns,
+                    self.idle(paused_ns),
                 ),
                 asked,
                 said: said.time,

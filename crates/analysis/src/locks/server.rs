@@ -2,11 +2,12 @@
 
 use super::files::Files;
 use super::tables::{Access, Touched};
-use super::transactions::{Definition, Ended, Session};
-use super::{LockWait, SHORT, WOKEN_NS};
+use super::transactions::{Definition, Ended, Idle, Session};
+use super::{LockWait, SHORT, WOKEN_NS, WORTH_NS};
 use hashbrown::HashMap;
 use model::{ConnectionId, Time, limits};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Changes of what tables are that are remembered: calls are looked at some seconds after they ended.
@@ -29,11 +30,41 @@ pub(super) struct Server {
     pub(super) files: Files,
     /// In the order in which they ended.
     pub(super) ended: VecDeque<Ended>,
-    /// The soonest that any session asked again: so long a crossing may take.
-    pub(super) least_pause_ns: Option<i64>,
+    pub(super) ways: Ways,
     /// The last statements that change what a table is, of whatever session.
     definitions: VecDeque<Definition>,
     looked: AtomicU64,
+}
+
+/// The soonest that any session asked again, of all clients and of each: so long the way there and back may take.
+#[derive(Default)]
+pub(super) struct Ways {
+    shortest_ns: Option<i64>,
+    by_client: HashMap<IpAddr, i64, foldhash::fast::FixedState>,
+}
+
+impl Ways {
+    /// What a pause is between an answer and what this client asks next. A way that is longer than others' may hold these up;
+    /// it is no thought.
+    pub(super) fn idle(&mut self, client: IpAddr, pause_ns: i64) -> Idle {
+        let shorter = |way: Option<i64>| way.map_or(pause_ns, |way| way.min(pause_ns));
+        let shortest = shorter(self.shortest_ns);
+        self.shortest_ns = Some(shortest);
+        let own = shorter(self.by_client.get(&client).copied());
+        if self.by_client.len() < limits::LOCK_SESSIONS || self.by_client.contains_key(&client) {
+            self.by_client.insert(client, own);
+        }
+        let beyond = |way| {
+            Some(pause_ns - way)
+                .filter(|ns| *ns >= WORTH_NS)
+                .unwrap_or(0)
+        };
+        Idle {
+            thought_ns: beyond(own),
+            perhaps_ns: beyond(shortest),
+            paused_ns: pause_ns,
+        }
+    }
 }
 
 /// Transactions that held something while somebody waited.
@@ -84,10 +115,12 @@ impl Server {
             let begins = since.max(reached);
             let whole = (asked.min(to) - since.max(from)).max(0);
             let held = (asked.min(to) - begins).max(0);
-            let thought = held.min(e.transaction.thought_ns);
-            let idle_ns = e.transaction.idle_ns();
+            let idle = e.transaction.idle;
+            let thought = held.min(idle.thought_ns);
             // One that held it for long may end behind others that held something else for a while.
-            ns = (ns + held.min(idle_ns)).max(whole.min(idle_ns));
+            let longer = |ns: i64, idle_ns: i64| (ns + held.min(idle_ns)).max(whole.min(idle_ns));
+            ns = longer(ns, idle.perhaps_ns);
+            paused_ns = longer(paused_ns, idle.paused_ns);
             let before = chains
                 .iter()
                 .rev()
@@ -97,8 +130,6 @@ impl Server {
                 chains.pop_front();
             }
             chains.push_back((asked, chain));
-            paused_ns += held.min(e.transaction.paused_ns);
-            paused_ns = paused_ns.max(whole.min(e.transaction.paused_ns));
             reached = reached.max(asked);
             ended += usize::from(asked <= to);
             // Who was kept waiting itself is let go at the same moment, and lets nobody go.

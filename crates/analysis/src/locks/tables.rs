@@ -1,4 +1,16 @@
-//! A statement's normal form into the table that it wants, and what it wants of it.
+//! A statement's normal form into the table that it wants, and what it wants of it; or what else sessions keep from each other.
+
+use crate::session_locks::SessionLock;
+use std::hash::BuildHasher;
+
+/// What whoever speaks a protocol that is not known may want.
+pub(super) const ANYTHING: u64 = 0;
+/// A lock that clients name: which is a value, and not in the normal form.
+const NAMED: u64 = 1;
+/// All tables of a server, but for reading.
+const ALL_TABLES: u64 = 2;
+/// What a transaction has changed, to be seen by others.
+const COMMITTED: u64 = 3;
 
 /// What a statement wants of a table, and a transaction then has of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -28,9 +40,12 @@ impl Touched {
         }
     }
 
-    /// The same of this database.
+    /// The same of this database. Locks that clients name are of all of them, but PostgreSQL's.
     pub(super) fn of(self, database: u64) -> Touched {
-        Touched { database, ..self }
+        match self.table {
+            NAMED | ALL_TABLES => self,
+            _ => Touched { database, ..self },
+        }
     }
 
     /// The same, with all others kept away.
@@ -48,13 +63,47 @@ impl Touched {
         let keeps = is_alone || accesses == [Access::Changes; 2];
         let databases = [self.database, wanted.database];
         let is_there = databases.contains(&0) || self.database == wanted.database;
+        if self.table == ALL_TABLES {
+            return wanted.access != Access::Reads && wanted.table != NAMED;
+        }
         keeps && is_there && self.table == wanted.table
     }
 }
 
+/// What a statement asks for.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Asks {
+    pub(super) touched: Option<Touched>,
+    /// What it does with a lock of its session.
+    pub(super) lock: Option<SessionLock>,
+}
+
+impl Asks {
+    /// Of a statement in its normal form.
+    pub(super) fn of(normal: &str) -> Asks {
+        let lock = SessionLock::of(normal);
+        let touched = match lock {
+            Some(SessionLock::Named { .. }) => Some(Touched::changes(NAMED)),
+            Some(SessionLock::AllTables) => Some(Touched::changes(ALL_TABLES)),
+            Some(SessionLock::LetsGo | SessionLock::LetsAllGo) => None,
+            None if normal == "commit" => Some(Touched::changes(COMMITTED)),
+            Some(SessionLock::Table) | None => wanted_table(normal).map(|(name, access)| Touched {
+                access,
+                ..Touched::changes(number_of(&name))
+            }),
+        };
+        Asks { touched, lock }
+    }
+}
+
+/// A number for a name.
+pub(super) fn number_of(name: &str) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(name)
+}
+
 /// The table that a statement wants, by the first words of its normal form, without quotes and schema. Of several the first
 /// is taken.
-pub(super) fn wanted_table(normal: &str) -> Option<(String, Access)> {
+fn wanted_table(normal: &str) -> Option<(String, Access)> {
     use Access::{Changes, Defines, Reads};
     let mut words = normal.split_ascii_whitespace();
     let first = words.next()?;
@@ -185,7 +234,7 @@ mod tests {
         use Access::{Changes, Defines, Reads};
         let of = |access| Touched {
             access,
-            ..Touched::changes(1)
+            ..Touched::changes(11)
         };
         let keeps = |has, wants| of(has).keeps(of(wants));
         assert!(
@@ -200,7 +249,7 @@ mod tests {
                 .all(|a| keeps(Defines, *a) && keeps(*a, Defines))
         );
         let other = Touched {
-            table: 2,
+            table: 12,
             ..of(Defines)
         };
         assert!(!of(Defines).keeps(other));

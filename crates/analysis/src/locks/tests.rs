@@ -456,3 +456,99 @@ fn who_is_answered_as_another_is_broken_out_of_a_deadlock_may_have_waited_for_th
     // Its client thought for 4 ms before it waited itself.
     assert_eq!((wait.ns / MS, wait.chain_ns / MS), (98, 4));
 }
+
+/// One session asks for a lock by its name at 10 ms, thinks, and from 200 ms on lets go; another asks for it from 20 ms on and
+/// has it `until`.
+fn waits_for_a_name(first: &[&str], until: i64) -> Option<LockWait> {
+    const ASKS: &str = "select pg_advisory_lock(7)";
+    let mut locks = Locks::default();
+    for (i, text) in first.iter().enumerate() {
+        let from = [10, 200, 210][i];
+        locks.call(&of(HOLDER, op::EXECUTE, text, from, 1));
+    }
+    let waits = of(WAITER, op::EXECUTE, ASKS, 20, until - 21);
+    locks.call(&waits);
+    let life = [21, until].map(|ms| Time(ms * MS));
+    let chance = &mut Coincidences::default();
+    locks.waited(
+        waits.server,
+        waits.connection,
+        work_of(&waits),
+        (life[0], life[1]),
+        chance,
+    )
+}
+
+#[test]
+fn who_asks_for_a_lock_by_its_name_waits_for_whoever_has_it_seen_or_not() {
+    let told = |first: &[&str], until| {
+        let wait = waits_for_a_name(first, until).expect("a wait");
+        let at = wait.let_go.map(|mark| mark.time.0 / MS);
+        (wait.ns / MS, at)
+    };
+    let [takes, lets_go] = ["select pg_advisory_lock(7)", "select pg_advisory_unlock(7)"];
+    assert_eq!(told(&[takes, lets_go], 203), (182, Some(201)));
+    // Of several it is not known of which it lets go.
+    assert_eq!(told(&[takes, takes, lets_go], 213), (192, Some(211)));
+    // Nobody is seen, or nobody lets go then.
+    assert_eq!(told(&[], 203), (182, None));
+    assert_eq!(told(&[takes, lets_go], 300), (279, None));
+    // What is had at once was nobody's.
+    assert!(waits_for_a_name(&[], 21).is_none());
+}
+
+#[test]
+fn a_lock_of_a_session_outlasts_its_transaction_and_one_of_a_transaction_does_not() {
+    let held = |text: &str, ends: &str, wants: &str| {
+        let mut locks = Locks::default();
+        for (text, op, from) in [
+            ("begin", op::BEGIN, 5),
+            (text, op::EXECUTE, 10),
+            ("commit", op::COMMIT, 100),
+            (ends, op::EXECUTE, 200),
+        ] {
+            locks.call(&of(HOLDER, op, text, from, 1));
+        }
+        let waits = of(WAITER, op::EXECUTE, wants, 20, 182);
+        locks.call(&waits);
+        let life = (Time(21 * MS), Time(203 * MS));
+        let chance = &mut Coincidences::default();
+        let wait = locks.waited(
+            waits.server,
+            waits.connection,
+            work_of(&waits),
+            life,
+            chance,
+        );
+        wait.and_then(|wait| Some(wait.let_go?.time.0 / MS))
+    };
+    let [named, change] = ["select get_lock('a', 9)", "update stock set n = 1"];
+    assert_eq!(held(named, "do release_lock('a')", named), Some(201));
+    assert_eq!(
+        held("lock tables stock write", "unlock tables", change),
+        Some(201)
+    );
+    assert_eq!(
+        held("flush tables with read lock", "unlock tables", change),
+        Some(201)
+    );
+    assert_eq!(
+        held("flush tables with read lock", "unlock tables", "commit"),
+        Some(201)
+    );
+    // Who only reads goes on, and who names a lock.
+    let read = "select n from stock";
+    assert_eq!(
+        held("flush tables with read lock", "unlock tables", read),
+        None
+    );
+    assert_eq!(
+        held("flush tables with read lock", "unlock tables", named),
+        None
+    );
+    assert_eq!(held("lock tables bin write", "unlock tables", change), None);
+    assert_eq!(
+        held("select pg_advisory_xact_lock(7)", "select 1", named),
+        None
+    );
+}

@@ -1,8 +1,10 @@
 //! What sessions of a database have of tables until they commit, and how it ended.
 
 use super::WOKEN_NS;
-use super::tables::Touched;
+use super::tables::{Access, Asks, Touched};
 use crate::broken_off::{self, Why};
+use crate::session_locks::SessionLock;
+use model::sql::op;
 use model::{Call, ConnectionId, Mark, Protocol, Time, limits};
 
 /// A statement that changes what a table is, and when that was answered: at no time, if never.
@@ -21,12 +23,15 @@ pub(super) struct Session {
     /// Where its tables are; 0 where it is not known.
     pub(super) database: u64,
     /// It said BEGIN, and nothing since that ends it.
-    pub(super) has_begun: bool,
+    has_begun: bool,
     /// It has ended what it had not begun: it is in a transaction whenever it has changed something.
-    pub(super) begins_by_itself: bool,
+    begins_by_itself: bool,
     /// When it asked for what was never answered.
     pub(super) asks: Option<Time>,
-    pub(super) open: Option<Transaction>,
+    open: Option<Transaction>,
+    /// What it keeps whatever becomes of its transaction, as if that were one; and how often it has asked for such a thing.
+    kept: Option<Transaction>,
+    kept_times: u32,
 }
 
 /// What a transaction has of a table: when it asked for that, and since when it has it.
@@ -37,18 +42,42 @@ struct Has {
     since: Time,
 }
 
+/// While the server works on nothing for a session.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Idle {
+    /// Its client thinks, for certain.
+    pub(super) thought_ns: i64,
+    /// It may think, or wait for others, or be on a way that is longer than that of others.
+    pub(super) perhaps_ns: i64,
+    /// With ways of statements, as far as they pass behind the place of the capture.
+    pub(super) paused_ns: i64,
+}
+
+impl Idle {
+    /// Its client thinks all the while.
+    pub(super) fn thought(ns: i64) -> Idle {
+        Idle {
+            thought_ns: ns,
+            perhaps_ns: ns,
+            paused_ns: ns,
+        }
+    }
+
+    fn add(&mut self, more: Idle) {
+        self.thought_ns = self.thought_ns.saturating_add(more.thought_ns);
+        self.perhaps_ns = self.perhaps_ns.saturating_add(more.perhaps_ns);
+        self.paused_ns = self.paused_ns.saturating_add(more.paused_ns);
+    }
+}
+
 /// A transaction that has something.
 #[derive(Clone, Default)]
 pub(super) struct Transaction {
     has: Vec<Has>,
-    /// How long its client has thought since it has anything; and how long it waited for what others held, as its server says.
-    pub(super) thought_ns: i64,
-    pub(super) waited_ns: i64,
+    /// What it was not worked for since it has anything.
+    pub(super) idle: Idle,
     /// Its client said that it begins one: else each statement may have been one of its own.
     pub(super) is_said: bool,
-    /// How long the server has worked on nothing for it since then: what its client thought, and what its statements
-    /// took on their way, as far as they pass behind the place of the capture.
-    pub(super) paused_ns: i64,
 }
 
 /// A transaction that is over, or was broken off.
@@ -61,36 +90,116 @@ pub(super) struct Ended {
 }
 
 impl Session {
-    /// That has changed this by a statement that was answered at `answered`, if any.
-    pub(super) fn new(
-        [asked, answered]: [Time; 2],
-        changed: Option<Touched>,
-        has_begun: bool,
-    ) -> Session {
-        Session {
+    /// Whose first call that is seen is this one, which was answered. What it had before is not known.
+    pub(super) fn new(call: &Call, asks: Asks, life: [Time; 2], database: u64) -> Session {
+        let [_, answered] = life;
+        let mut session = Session {
             answered,
-            database: changed.map_or(0, |touched| touched.database),
-            has_begun,
+            database,
+            has_begun: false,
             begins_by_itself: false,
             asks: None,
-            open: changed.map(|touched| Transaction::new([asked, answered], touched, false)),
+            open: None,
+            kept: None,
+            kept_times: 0,
+        };
+        if !call.outcome.is_error() && !matches!(call.op, op::COMMIT | op::ROLLBACK) {
+            session.has(asks, life);
+        }
+        session.has_begun = call.op == op::BEGIN;
+        session
+    }
+
+    /// Takes a call that was answered, and what passed before it. What it has let go of, if anything.
+    pub(super) fn take(
+        &mut self,
+        call: &Call,
+        asks: Asks,
+        life: [Time; 2],
+        idle: Idle,
+    ) -> [Option<Transaction>; 2] {
+        let waited_ns = match broken_off::is_of_lock(call) {
+            true => life[1] - life[0],
+            false => 0,
+        };
+        for held in self.open.iter_mut().chain(&mut self.kept) {
+            held.idle.add(idle);
+            held.idle.perhaps_ns = held.idle.perhaps_ns.saturating_add(waited_ns);
+        }
+        // It may go on from a savepoint.
+        let broken = self.open.as_ref();
+        let broken = broken.filter(|_| ends_its_transaction(call)).cloned();
+        match call.op {
+            op::BEGIN | op::COMMIT | op::ROLLBACK => {
+                let is_begin = call.op == op::BEGIN;
+                self.begins_by_itself |= !is_begin && !self.has_begun;
+                self.has_begun = is_begin;
+                [broken.or(self.open.take()), None]
+            }
+            // Who is refused has nothing.
+            _ if call.outcome.is_error() => [broken, None],
+            _ => {
+                self.has(asks, life);
+                [broken, self.lets_go(asks.lock)]
+            }
         }
     }
 
-    /// Its transaction, with what its client has thought since its last answer, until its connection ended.
-    pub(super) fn until(self, end: Time) -> Option<Transaction> {
-        let mut open = self.open?;
+    /// It has what it asked for.
+    fn has(&mut self, asks: Asks, life: [Time; 2]) {
+        let Some(touched) = asks.touched else {
+            return;
+        };
+        let by_transaction = Some(SessionLock::Named {
+            by_transaction: true,
+        });
+        let is_beyond = asks.lock.is_some() && asks.lock != by_transaction;
+        self.kept_times += u32::from(is_beyond);
+        // What is only read outside of a transaction is let go at once.
+        let is_had = is_beyond || self.has_begun || touched.access != Access::Reads;
+        let held = match is_beyond {
+            true => &mut self.kept,
+            false => &mut self.open,
+        };
+        match held {
+            Some(held) => held.touches(touched, life),
+            None => {
+                let is_said = is_beyond || self.has_begun;
+                *held = is_had.then(|| Transaction::new(life, touched, is_said));
+            }
+        }
+    }
+
+    /// It says that it lets go of what it keeps: of one thing of several it is not known which.
+    fn lets_go(&mut self, lock: Option<SessionLock>) -> Option<Transaction> {
+        self.kept_times = match lock? {
+            SessionLock::LetsGo => self.kept_times.saturating_sub(1),
+            SessionLock::LetsAllGo => 0,
+            _ => return None,
+        };
+        match self.kept_times {
+            0 => self.kept.take(),
+            _ => self.kept.clone(),
+        }
+    }
+
+    /// What it has, with what its client has thought since its last answer, until its connection ended.
+    pub(super) fn until(self, end: Time) -> impl Iterator<Item = Transaction> {
         let thought_ns = (self.asks.unwrap_or(end) - self.answered).max(0);
-        open.add(thought_ns, thought_ns);
-        Some(open)
+        let held = self.open.into_iter().chain(self.kept);
+        held.map(move |mut held| {
+            held.idle.add(Idle::thought(thought_ns));
+            held
+        })
     }
 
     /// Since when it keeps others from this, and until when nothing was asked for that. Where each statement may have been a
     /// transaction of its own nothing is known to be kept.
     pub(super) fn keeps(&self, wanted: Touched) -> Option<(Time, Time)> {
-        let open = self.open.as_ref();
-        let open = open.filter(|open| open.is_said || self.begins_by_itself)?;
-        Some((open.keeps(wanted)?, self.asks.unwrap_or(Time::MAX)))
+        let held = self.open.iter().chain(&self.kept);
+        let held = held.filter(|held| held.is_said || self.begins_by_itself);
+        let since = held.filter_map(|held| held.keeps(wanted)).min()?;
+        Some((since, self.asks.unwrap_or(Time::MAX)))
     }
 }
 
@@ -116,28 +225,11 @@ impl Transaction {
     }
 
     /// One of which all that the server did not work is known.
-    pub(super) fn of(
-        since: Time,
-        touched: Touched,
-        thought_ns: i64,
-        paused_ns: i64,
-    ) -> Transaction {
+    pub(super) fn of(since: Time, touched: Touched, idle: Idle) -> Transaction {
         Transaction {
-            thought_ns,
-            paused_ns,
+            idle,
             ..Transaction::new([since; 2], touched, false)
         }
-    }
-
-    /// The server worked on nothing for it for so long: for certain, and with ways of statements.
-    pub(super) fn add(&mut self, thought_ns: i64, paused_ns: i64) {
-        self.thought_ns = self.thought_ns.saturating_add(thought_ns);
-        self.paused_ns = self.paused_ns.saturating_add(paused_ns);
-    }
-
-    /// While nothing was worked for it, or may have been.
-    pub(super) fn idle_ns(&self) -> i64 {
-        self.thought_ns.saturating_add(self.waited_ns)
     }
 
     /// It has this too.

@@ -84,7 +84,10 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         Kind::Calls if waits.still > 0 && waits.still >= waits.calls => {
             "other sessions had the same table meanwhile, in transactions for which nothing was asked any more".into()
         }
-        Kind::Calls => "other sessions had the same table, their clients thought meanwhile, and the answers came when their transactions ended".into(),
+        Kind::Calls if waits.asked > 0 && waits.asked >= waits.calls / 2 => {
+            "calls asked for nothing but locks that clients name, which others may have had".into()
+        }
+        Kind::Calls => "other sessions had the same table or lock, nothing was worked for them meanwhile, and the answers came when they let go".into(),
         Kind::Turns => "clients of other sessions thought meanwhile, and far more often than by chance the answers came when one of them asked on".into(),
     };
     text!(
