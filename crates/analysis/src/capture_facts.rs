@@ -552,9 +552,18 @@ impl CaptureFacts {
         }
     }
 
-    /// Whether what a capture lacks of a connection may be of a call with times: not of one of RPC, which has none then.
-    pub(crate) fn may_lack_bytes(&self, work: u64) -> bool {
-        !self.holes.is_empty() && (is_sql(work) || self.concurrency.is_empty())
+    /// Whether what the capture lacks of a connection may be of this call: not of one of RPC, which has no times then. What
+    /// cuts a response off shows when it is acknowledged, which may be behind all that was seen of that.
+    pub(crate) fn lacks_bytes(
+        &self,
+        work: u64,
+        connection: ConnectionId,
+        (from, to): (Time, Time),
+        is_cut_off: bool,
+    ) -> bool {
+        let may = !self.holes.is_empty() && (is_sql(work) || self.concurrency.is_empty());
+        let to = if is_cut_off { Time(i64::MAX) } else { to };
+        may && self.holes.lie_within(connection, from, to)
     }
 
     /// How much of a wait for this server lies in silences that were stalls.

@@ -381,9 +381,10 @@ impl MatchedFacts {
             (facts.holes).may_hide_another(b.connection, &b.times())
         };
         let is_lossy = lost != Lost::Nothing;
+        let is_cut_off = call.hidden.is_some_and(|h| h.is_cut_off);
         let has_holes = |facts: &CaptureFacts, b: &Brief| {
-            let (from, to) = (b.request_first.time, b.response_last.time);
-            facts.may_lack_bytes(call.work) && facts.holes.lie_within(b.connection, from, to)
+            let life = (b.request_first.time, b.response_last.time);
+            facts.lacks_bytes(call.work, b.connection, life, is_cut_off)
         };
         let has_holes = has_holes(client, c) || has_holes(server, s);
         let inner = match is_lossy || call.hidden.is_some() {

@@ -79,6 +79,29 @@ fn a_busy_connection_keeps_what_calls_of_seconds_ago_are_held_against() {
 }
 
 #[test]
+fn what_cuts_a_response_off_may_show_behind_it() {
+    const SQL: u64 = 7;
+    let mut facts = CaptureFacts::default();
+    let id = ConnectionId(7);
+    let lacks = |facts: &CaptureFacts, work, is_cut_off| {
+        facts.lacks_bytes(work, id, (Time(10), Time(20)), is_cut_off)
+    };
+    assert!(!lacks(&facts, SQL, true));
+    let packet = PacketRef { file: 0, frame: 1 };
+    facts.gap(&Gap {
+        order: 1,
+        at: Mark {
+            time: Time(25),
+            packet,
+        },
+        connection: id,
+        lacks: Lacks::Bytes(Direction::ToClient),
+    });
+    assert!(lacks(&facts, SQL, true) && !lacks(&facts, SQL, false));
+    assert!(!facts.lacks_bytes(SQL, id, (Time(26), Time(30)), true));
+}
+
+#[test]
 fn a_capture_that_lacks_much_is_known_to_lack_what_came_last() {
     let mut facts = CaptureFacts::default();
     let at = |n: i64| Mark {

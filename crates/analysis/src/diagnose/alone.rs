@@ -284,7 +284,8 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     if is_sql(b.work) && facts.holes.may_hide_another(b.connection, &times) {
         one.lost = Lost::Hidden;
     }
-    one.has_holes = facts.may_lack_bytes(b.work) && facts.holes.lie_within(b.connection, from, to);
+    let is_cut_off = b.hidden_ns.is_some() && b.response_first != b.response;
+    one.has_holes = facts.lacks_bytes(b.work, b.connection, (from, to), is_cut_off);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }
