@@ -245,8 +245,9 @@ pub(crate) struct Reader {
     /// Packets outside of these times are passed over.
     times: Times,
     sweeps: Sweeps,
-    /// Packets that were read and come behind a sweep.
-    rest: Option<Batch>,
+    /// Packets that were read and come behind a sweep, if any do.
+    rest: Batch,
+    has_rest: bool,
 }
 
 impl Reader {
@@ -262,7 +263,8 @@ impl Reader {
             keeper: None,
             times: Times::default(),
             sweeps: Sweeps::default(),
-            rest: None,
+            rest: Batch::default(),
+            has_rest: false,
         }
     }
 
@@ -324,9 +326,8 @@ impl Reader {
         }
         match self.read(&mut into.batch) {
             Ok(true) => {
-                let split = self.sweeps.split(&mut into.batch);
-                into.sweep = split.as_ref().map(|(silent, _)| *silent);
-                self.rest = split.map(|(_, rest)| rest);
+                into.sweep = self.sweeps.split(&mut into.batch, &mut self.rest);
+                self.has_rest = into.sweep.is_some();
                 let packets = into.batch.packets.len() as u64;
                 if let Some(p) = into.batch.packets.first()
                     && self.progress.first.load(Ordering::Relaxed) == i64::MIN
@@ -368,8 +369,8 @@ impl Reader {
 
     /// The packets that come next: those behind the last sweep, or a batch of the capture's.
     fn read(&mut self, into: &mut Batch) -> Result<bool, CaptureError> {
-        if let Some(rest) = self.rest.take() {
-            *into = rest;
+        if std::mem::take(&mut self.has_rest) {
+            std::mem::swap(into, &mut self.rest);
             return Ok(true);
         }
         let more = self.capture.next_batch(into)?;

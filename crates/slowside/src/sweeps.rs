@@ -50,9 +50,10 @@ impl Sweeps {
         })
     }
 
-    /// Leaves in a batch the packets up to the first sweep that is due; gives up to when that looks, and the packets
-    /// behind it.
-    pub(crate) fn split(&mut self, batch: &mut Batch) -> Option<(Time, Batch)> {
+    /// Leaves in a batch the packets up to the first sweep that is due, and puts those behind it into `rest`; gives up to
+    /// when that looks.
+    pub(crate) fn split(&mut self, batch: &mut Batch, rest: &mut Batch) -> Option<Time> {
+        rest.clear();
         let last = self.last;
         let before = |last, i: usize| match i.checked_sub(1) {
             Some(i) => batch.packets.get(i).map(|p| p.time),
@@ -75,13 +76,13 @@ impl Sweeps {
             }
             return None;
         };
-        let mut rest = Batch::default();
-        for p in batch.packets.drain(behind + 1..).collect::<Vec<_>>() {
+        for p in batch.packets.get(behind + 1..).unwrap_or_default() {
             let start = rest.bytes.len() as u32;
-            rest.bytes.extend_from_slice(batch.bytes_of(&p));
-            rest.packets.push(Packet { start, ..p });
+            rest.bytes.extend_from_slice(batch.bytes_of(p));
+            rest.packets.push(Packet { start, ..*p });
         }
-        Some((due?, rest))
+        batch.packets.truncate(behind + 1);
+        due
     }
 
     /// The last one, as the capture is over.
@@ -166,10 +167,11 @@ mod tests {
                 let mut left = whole.clone();
                 let mut bytes = Vec::new();
                 loop {
-                    let split = sweeps.split(&mut left);
+                    let mut rest = Batch::default();
+                    let split = sweeps.split(&mut left, &mut rest);
                     seen += left.packets.len();
                     bytes.extend(left.packets.iter().map(|p| left.bytes_of(p).to_vec()));
-                    let Some((time, rest)) = split else { break };
+                    let Some(time) = split else { break };
                     found.push((seen - 1, time.0 / 1_000_000_000));
                     left = rest;
                 }
