@@ -1,12 +1,12 @@
 //! A statement's normal form into what it does with locks that its session asks for by a name, or keeps beyond its transactions.
 //!
 //! PostgreSQL's advisory locks (manual, "Advisory Lock Functions"), named locks of MySQL and MariaDB ("Locking Functions"), and
-//! theirs on tables: LOCK TABLES, FLUSH TABLES WITH READ LOCK, BACKUP STAGE.
+//! theirs on tables: LOCK TABLES, FLUSH TABLES WITH READ LOCK, BACKUP STAGE; Oracle's DBMS_LOCK.
 
 /// What a statement does with such a lock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SessionLock {
-    /// Waits for a lock that clients name, and does nothing else; its transaction then has it, or its session.
+    /// Waits for a lock that clients name; its transaction then has it, or its session.
     Named {
         by_transaction: bool,
     },
@@ -54,6 +54,17 @@ impl SessionLock {
                 let is_all = matches!(rest, "tables" | "table" | "all" | "stage end");
                 is_all.then_some(SessionLock::LetsAllGo)
             }
+            "begin" | "declare" | "call" => SessionLock::of_block(rest),
+            _ => None,
+        }
+    }
+
+    /// Oracle's locks by name are asked for in blocks of PL/SQL, which may do anything beside. One that asks for a lock and
+    /// lets it go has it while it works.
+    fn of_block(rest: &str) -> Option<SessionLock> {
+        match ["dbms_lock.request", "dbms_lock.release"].map(|name| rest.contains(name)) {
+            [true, false] => Some(OF_SESSION),
+            [false, true] => Some(SessionLock::LetsGo),
             _ => None,
         }
     }
@@ -121,6 +132,11 @@ mod tests {
             ("lock tables stock read, bin write", SessionLock::Table),
             ("unlock tables", SessionLock::LetsAllGo),
             ("discard all", SessionLock::LetsAllGo),
+            ("begin :r := dbms_lock.request(:h, ?); end", named(false)),
+            (
+                "declare r number; begin r := dbms_lock.release(:h); end",
+                SessionLock::LetsGo,
+            ),
         ] {
             assert_eq!(SessionLock::of(normal), Some(does), "{normal}");
         }
@@ -137,6 +153,7 @@ mod tests {
             "lock stock",
             "flush tables",
             "backup stage start",
+            "begin r := dbms_lock.request(:h); work(); r := dbms_lock.release(:h); end",
             "update stock set n = ?",
         ] {
             assert_eq!(SessionLock::of(normal), None, "{normal}");
@@ -152,6 +169,7 @@ mod tests {
             ("select get_lock(?, ?) from dual", false),
             ("select pg_advisory_unlock(?)", false),
             ("select pg_sleep(?)", false),
+            ("begin :r := dbms_lock.request(:h, ?); end", false),
             ("flush tables with read lock", false),
             ("", false),
         ] {

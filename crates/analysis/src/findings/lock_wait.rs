@@ -3,8 +3,8 @@
 //! while its client thought, or while what that said was on its way: that session
 //! had the same table, asked nothing for a while, and the answers came as soon as
 //! its transaction ended. Locks are also those that clients ask for by a name or
-//! number (`pg_advisory_lock`, `GET_LOCK`), and those that keep whole tables
-//! (`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`, as backups take them). Of a
+//! number (`pg_advisory_lock`, `GET_LOCK`, `DBMS_LOCK`), and those that keep whole
+//! tables (`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`, as backups take). Of a
 //! protocol that cannot be read neither tables nor transactions are known: there,
 //! answers came as another session asked on after a pause, far more often than by
 //! chance. Of SMB: calls waited for a part of a file that another client had
