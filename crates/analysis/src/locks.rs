@@ -93,8 +93,9 @@ pub struct LockWaits {
     pub calls: u64,
     /// Of them, of file servers.
     pub files: u64,
-    /// And those that asked for a lock alone, of which nobody was seen to let go.
+    /// And those that asked for a lock alone; those of them that had it while nobody was seen to let go.
     pub asked: u64,
+    pub unseen: u64,
     /// Beside them, those that a database broke off, which says itself that they waited; and those that were never answered.
     pub broken_off: u64,
     pub still: u64,
@@ -105,6 +106,11 @@ pub struct LockWaits {
 }
 
 impl LockWaits {
+    /// All that were answered as they were meant to.
+    pub(crate) fn answered(&self) -> u64 {
+        self.calls + self.asked
+    }
+
     /// Whether most of them are of file servers.
     pub(crate) fn are_files(&self) -> bool {
         self.files * 2 > self.calls
@@ -119,12 +125,14 @@ impl LockWaits {
     pub fn add(&mut self, work: u64, waited_ns: i64, wait: &LockWait) {
         if !is_of_file(work) && says_that_it_waited(work) {
             self.broken_off += 1;
+        } else if asks_for_lock(work) {
+            self.asked += 1;
+            self.unseen += u64::from(wait.let_go.is_none());
         } else if work != 0 {
             self.calls += 1;
             self.files += u64::from(is_of_file(work));
             self.waited_ns = self.waited_ns.saturating_add(waited_ns);
             self.paused_ns = self.paused_ns.saturating_add(wait.paused_ns);
-            self.asked += u64::from(asks_for_lock(work) && wait.let_go.is_none());
         }
     }
 }

@@ -89,7 +89,7 @@ impl SessionLock {
     /// Whether a statement does nothing but wait for a lock.
     #[must_use]
     pub fn is_asked_for_alone(normal: &str) -> bool {
-        // Few are: this is asked of each call.
+        // Few are, and this is asked of each call. A block may do anything beside.
         let may_be = matches!(
             normal.as_bytes(),
             [b's', _, _, _, _, _, b' ', b'p' | b'g', ..] | [b'd', b'o', b' ', ..]

@@ -112,17 +112,19 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
         return Some(told_of_files(facts, ns, is_sure));
     }
     let LockWaits {
-        asked,
+        unseen,
         broken_off,
         still,
         ..
     } = facts.worst.lock_waits;
-    let longest = worst.exhibits.first().map(|e| e.value_ns);
-    let waits = worst.count + asked + broken_off + still;
+    // Where nobody was seen to let go there is none.
+    let seen = worst.exhibits.first().filter(|_| worst.count > 0);
+    let longest = seen.map(|e| e.value_ns);
+    let waits = worst.count + unseen + broken_off + still;
     let mut known = numbers([("waits", waits as i64), ("most_ns", ns)]);
     let further = [
         ("longest_ns", longest),
-        ("asked", Some(asked as i64).filter(|n| *n > 0)),
+        ("unseen", Some(unseen as i64).filter(|n| *n > 0)),
         ("broken_off", Some(broken_off as i64).filter(|n| *n > 0)),
         ("still", Some(still as i64).filter(|n| *n > 0)),
     ];
@@ -141,9 +143,9 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
             longest = Value::Duration(longest),
         )
     });
-    let alone: Option<Text> = (asked > 0).then(|| text!(
+    let alone: Option<Text> = (unseen > 0).then(|| text!(
         "{n,} call{n||s} asked for nothing but a lock that clients name, and nobody was seen to let go of it then.",
-        n = asked,
+        n = unseen,
     ));
     let said: Option<Text> = (broken_off > 0).then(|| text!(
         "{n,} call{n||s} the server broke off, and says that {n|it|they} waited for what another session held ({code}).",
@@ -204,7 +206,7 @@ fn told(facts: &Facts<'_>, ns: i64, is_sure: bool) -> Option<Finding> {
 /// Why most of them were broken off, where most that waited were, as the server says.
 fn most_broken_off(facts: &Facts<'_>) -> Option<Why> {
     let waits = facts.worst.lock_waits;
-    if waits.broken_off < waits.calls + waits.still || waits.broken_off == 0 {
+    if waits.broken_off < waits.answered() + waits.still || waits.broken_off == 0 {
         return None;
     }
     let capture = facts.at_client().or(facts.captures.first())?;
@@ -273,6 +275,15 @@ mod tests {
 
     /// A wait for a file, which was let go or of which nobody was seen to have it.
     fn of_files(sure_ns: i64, may_be_ns: i64, seen: u64) -> Option<Finding> {
+        let lock_waits = LockWaits {
+            calls: 3,
+            files: 3,
+            ..LockWaits::default()
+        };
+        of_waits(sure_ns, may_be_ns, seen, lock_waits)
+    }
+
+    fn of_waits(sure_ns: i64, may_be_ns: i64, seen: u64, lock_waits: LockWaits) -> Option<Finding> {
         found(Rule::LockWait, |f| {
             let mut ledger = Ledger::default();
             ledger.clear(Bounds::exactly(TOTAL_NS));
@@ -284,11 +295,7 @@ mod tests {
             );
             f.account.sums.add(&ledger);
             f.worst.count = seen;
-            f.lock_waits = crate::locks::LockWaits {
-                calls: 3,
-                files: 3,
-                ..crate::locks::LockWaits::default()
-            };
+            f.lock_waits = lock_waits;
         })
     }
 
@@ -326,6 +333,21 @@ mod tests {
         let why = f.why.to_string();
         assert!(
             why.starts_with("3 answers came as another session let go of the same table"),
+            "{why}"
+        );
+    }
+
+    #[test]
+    fn who_asked_for_a_lock_that_nobody_was_seen_to_let_go_of_is_said() {
+        let lock_waits = LockWaits {
+            asked: 3,
+            unseen: 2,
+            ..LockWaits::default()
+        };
+        let f = of_waits(0, TOTAL_NS / 2, 0, lock_waits);
+        let why = f.unwrap().why.to_string();
+        assert!(
+            why.starts_with("2 calls asked for nothing but a lock that clients name"),
             "{why}"
         );
     }

@@ -61,11 +61,14 @@ impl Touched {
         let accesses = [self.access, wanted.access];
         let is_alone = accesses.contains(&Access::Defines);
         let keeps = is_alone || accesses == [Access::Changes; 2];
+        if self.table == ALL_TABLES {
+            // Several may keep them from being changed.
+            return keeps
+                && wanted.access != Access::Reads
+                && ![NAMED, ALL_TABLES].contains(&wanted.table);
+        }
         let databases = [self.database, wanted.database];
         let is_there = databases.contains(&0) || self.database == wanted.database;
-        if self.table == ALL_TABLES {
-            return wanted.access != Access::Reads && wanted.table != NAMED;
-        }
         keeps && is_there && self.table == wanted.table
     }
 }

@@ -493,6 +493,16 @@ fn who_asks_for_a_lock_by_its_name_waits_for_whoever_has_it_seen_or_not() {
     // Nobody is seen, or nobody lets go then.
     assert_eq!(told(&[], 203), (182, None));
     assert_eq!(told(&[takes, lets_go], 300), (279, None));
+    let mut all = LockWaits::default();
+    let work = work_of(&of(WAITER, op::EXECUTE, takes, 20, 1));
+    for first in [&[takes, lets_go][..], &[]] {
+        all.add(
+            work,
+            182 * MS,
+            &waits_for_a_name(first, 203).expect("a wait"),
+        );
+    }
+    assert_eq!((all.calls, all.asked, all.unseen), (0, 2, 1));
     // What is had at once was nobody's.
     assert!(waits_for_a_name(&[], 21).is_none());
 }
@@ -536,7 +546,9 @@ fn a_lock_of_a_session_outlasts_its_transaction_and_one_of_a_transaction_does_no
         held("flush tables with read lock", "unlock tables", "commit"),
         Some(201)
     );
-    // Who only reads goes on, and who names a lock.
+    // Who only reads goes on, who names a lock, and who keeps all tables from being changed as well.
+    let flush = "flush tables with read lock";
+    assert_eq!(held(flush, "unlock tables", flush), None);
     let read = "select n from stock";
     assert_eq!(
         held("flush tables with read lock", "unlock tables", read),

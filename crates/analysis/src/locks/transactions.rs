@@ -74,7 +74,7 @@ impl Idle {
 #[derive(Clone, Default)]
 pub(super) struct Transaction {
     has: Vec<Has>,
-    /// What it was not worked for since it has anything.
+    /// While the server worked on nothing for it, since it has anything.
     pub(super) idle: Idle,
     /// Its client said that it begins one: else each statement may have been one of its own.
     pub(super) is_said: bool,

@@ -78,13 +78,13 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
             0 => "the server said that it would answer later, as it may when another client has the file".into(),
             _ => "other clients had the files, and the answers came when they let go".into(),
         },
-        Kind::Calls if waits.broken_off > 0 && waits.broken_off >= waits.calls + waits.still => {
+        Kind::Calls if waits.broken_off > 0 && waits.broken_off >= waits.answered() + waits.still => {
             "the server broke calls off, and says that they waited for what other sessions held".into()
         }
-        Kind::Calls if waits.still > 0 && waits.still >= waits.calls => {
+        Kind::Calls if waits.still > 0 && waits.still >= waits.answered() => {
             "other sessions had the same table meanwhile, in transactions for which nothing was asked any more".into()
         }
-        Kind::Calls if waits.asked > 0 && waits.asked >= waits.calls / 2 => {
+        Kind::Calls if waits.asked > waits.calls => {
             "calls asked for nothing but locks that clients name, which others may have had".into()
         }
         Kind::Calls => "other sessions had the same table or lock, nothing was worked for them meanwhile, and the answers came when they let go".into(),
