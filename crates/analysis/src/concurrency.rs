@@ -173,7 +173,16 @@ impl Level {
             }
             Change::Spoke => {
                 self.last_reply = self.last_reply.max(Some(o.time));
+                let arrivals = self.arrivals;
                 self.spoke(o.time);
+                if self.changed > Some(o.time) {
+                    // They came behind what is told late.
+                    self.arrivals = arrivals;
+                }
+            }
+            Change::Released => {
+                self.last_reply = self.last_reply.max(Some(o.time));
+                self.heard(o.time);
             }
             _ => {}
         }
@@ -201,6 +210,11 @@ impl Level {
         {
             self.was_silent(first, at);
         }
+        self.heard(at);
+    }
+
+    /// Nobody knows of a silence before this.
+    fn heard(&mut self, at: Time) {
         // Where only what follows shows that an answer is complete, it is told late, of an earlier time.
         let latest = self.quiet_since.map_or(at, |since| since.max(at));
         self.quiet_since = (self.outstanding > 0).then_some(latest);
@@ -453,6 +467,41 @@ mod tests {
         }
         let all = concurrency.levels().flat_map(|(_, level)| &level.silences);
         assert_eq!(all.count(), 0);
+    }
+
+    /// Ten ask, and nothing comes for 80 ms.
+    fn silences(first: Change) -> usize {
+        let mut concurrency = Concurrency::default();
+        for id in 0..10 {
+            concurrency.change(&change(id, i64::from(id), Change::Sent));
+        }
+        concurrency.change(&change(0, 90, first));
+        for id in 0..10 {
+            concurrency.change(&change(id, 90, Change::Settled));
+        }
+        let all = concurrency.levels().map(|(_, level)| level.silences.len());
+        all.sum()
+    }
+
+    /// That it spoke at 10 ms is told when it speaks again.
+    #[test]
+    fn a_silence_begins_with_the_last_thing_said() {
+        let mut concurrency = Concurrency::default();
+        for id in 0..10 {
+            concurrency.change(&change(id, i64::from(id), Change::Sent));
+        }
+        concurrency.change(&change(0, 20, Change::Sent));
+        concurrency.change(&change(0, 10, Change::Spoke));
+        concurrency.change(&change(0, 90, Change::Spoke));
+        let mut all = concurrency.levels().flat_map(|(_, level)| &level.silences);
+        let silence = all.next().map(|s| (s.first.0 / MS, s.last.0 / MS));
+        assert_eq!(silence, Some((10, 90)));
+    }
+
+    #[test]
+    fn a_server_whose_tcp_held_what_it_says_was_not_silent() {
+        assert_ne!(silences(Change::Spoke), 0);
+        assert_eq!(silences(Change::Released), 0);
     }
 
     /// Until a second client comes what is known of a server is what is known of its only one; then each has its own.

@@ -258,7 +258,7 @@ impl Tiers {
                 Some(change) => (change, Asks::Calls),
                 None => return,
             },
-            Change::Stray | Change::Spoke => return,
+            Change::Stray | Change::Spoke | Change::Released => return,
         };
         let Some([client, server]) = self.ends(o) else {
             return;

@@ -467,7 +467,7 @@ impl Outstanding {
     pub fn counts(&self) -> bool {
         matches!(
             self.change,
-            Change::Sent | Change::Settled | Change::Stray | Change::Spoke
+            Change::Sent | Change::Settled | Change::Stray | Change::Spoke | Change::Released
         )
     }
 }
@@ -483,6 +483,8 @@ pub enum Change {
     Stray,
     /// Nothing changes in the count, but the server sent something whose header the capture hides.
     Spoke,
+    /// The same, and its TCP had held that: whether it was silent before, nothing tells.
+    Released,
     /// A name was asked for, or an address. Nobody limits how many are: they do not count.
     Asked,
     /// The answer to that came.

@@ -111,7 +111,8 @@ pub(crate) struct OpenConnection {
     conversation: Conversation,
     /// Where they are wanted.
     handshakes: Option<Handshakes>,
-    /// When it was last told that the server sends.
+    /// When the server last sent anything, and when it was last told that it does.
+    sent: Time,
     spoke: Time,
     /// It was opened, and nobody has said anything yet.
     is_silent: bool,
@@ -291,6 +292,25 @@ impl Link {
         });
     }
 
+    /// The server sends again, after `last`. A silence lasts from then until this left, or until its TCP would have held it.
+    fn spoke(&mut self, c: &Connection, s: &mut OpenConnection, chunk: &Chunk<'_>, last: Time) {
+        let now = chunk.mark.time;
+        let mut tell = |time, change| self.change(c, chunk.order, time, change);
+        if last > s.spoke && now - last >= SPOKE_NS {
+            tell(last, Change::Spoke);
+        }
+        match chunk.held_since {
+            Some(held) => {
+                if held.at - last >= SPOKE_NS {
+                    tell(held.at, Change::Spoke);
+                }
+                tell(now, Change::Released);
+            }
+            None => tell(now, Change::Spoke),
+        }
+        s.spoke = now;
+    }
+
     fn with<R>(
         &mut self,
         c: &Connection,
@@ -326,6 +346,7 @@ impl Handler for Link {
         OpenConnection {
             conversation: Conversation::default(),
             handshakes: self.handshakes.then(Handshakes::default),
+            sent: Time::MIN,
             spoke: Time::MIN,
             is_silent: false,
             protocol: None,
@@ -345,9 +366,12 @@ impl Handler for Link {
     }
 
     fn data(&mut self, c: &Connection, s: &mut OpenConnection, d: Direction, chunk: &Chunk<'_>) {
-        if d == Direction::ToClient && chunk.mark.time - s.spoke >= SPOKE_NS {
-            s.spoke = chunk.mark.time;
-            self.change(c, chunk.order, chunk.mark.time, Change::Spoke);
+        if d == Direction::ToClient {
+            let last = s.sent;
+            s.sent = last.max(chunk.mark.time);
+            if chunk.mark.time - s.spoke >= SPOKE_NS {
+                self.spoke(c, s, chunk, last);
+            }
         }
         if std::mem::take(&mut s.is_silent) {
             let change = match d {
