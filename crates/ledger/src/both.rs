@@ -153,8 +153,14 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
             Lost::Nothing => (Cause::Transfer, Cause::Path),
             lost => (lost.cause(), lost.cause()),
         };
-        charge(transfer, back, call.transfer_ns);
         charge(path, d, call.path_ns);
+        // It stands behind others, which acknowledgements let go.
+        let paced = facts.paced[back.index()].filter(|_| call.lost == Lost::Nothing);
+        let rest = paced.map_or(call.transfer_ns, |paced| {
+            paced.charge(back, None, call.transfer_ns, ledger)
+        });
+        let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
+        charge(transfer, back, rest);
         let mut known = own + call.behind_ns + call.transfer_ns + call.path_ns;
         for way in [d, back] {
             for (kind, ns) in call.held.each(way) {

@@ -518,7 +518,10 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     let mut resent = (call.response_held_ns - known).clamp(0, left);
     if facts.to_server.is_here() {
         let behind = call.behind_ns.clamp(0, left - resent);
-        ledger.charge(call.lost.passing(), back, Bounds::exactly(resent));
+        // Behind others, which acknowledgements let go.
+        let paced = facts.paced[back.index()].filter(|_| call.lost == Lost::Nothing);
+        let rest = paced.map_or(resent, |paced| paced.charge(back, None, resent, ledger));
+        ledger.charge(call.lost.passing(), back, Bounds::exactly(rest));
         ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
         left -= resent + behind;
         resent = 0;
