@@ -17,13 +17,15 @@
 //! Likewise replies that are hidden between others, where the server was seen to answer strictly in
 //! order and they fill the hidden bytes with the length that all its replies have there.
 
+use super::asked::Asked;
 use super::kinds::Kinds;
 use super::pairing::Early;
 use super::pending::Pending;
 use super::positions::{Between, ByteOrder, Cursor, FAR, Runs, Seen, Tracker};
+use super::unseen::{Answered, Waiting};
 use crate::session::{Run, Span};
 use hashbrown::HashMap;
-use model::limits;
+use model::{Time, limits};
 use std::collections::VecDeque;
 
 /// Successive messages, seen beside each other, that must have been counted before others are
@@ -96,6 +98,7 @@ pub(super) struct Lane {
     pub(super) kinds: Kinds,
     /// In the order of the stream.
     stretches: VecDeque<Stretch>,
+    asked: Asked,
     /// Replies that came without a request, by XID, and their order.
     replies: HashMap<u32, Box<Early>, foldhash::fast::FixedState>,
     order: VecDeque<u32>,
@@ -109,11 +112,14 @@ impl Lane {
             .stretches
             .iter()
             .map(|s| s.runs.runs.len() * size_of::<Run>());
-        runs + stretches.sum::<usize>() + self.replies.len() * 2 * size_of::<Early>()
+        runs + stretches.sum::<usize>()
+            + self.asked.bytes()
+            + self.replies.len() * 2 * size_of::<Early>()
     }
 
     /// Position was lost, or packets are missing.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn lose(&mut self, at: Time) {
+        self.asked.lose(at);
         self.tracker.lose();
     }
 
@@ -124,7 +130,7 @@ impl Lane {
             return true;
         }
         if runs.runs.len() >= limits::HIDDEN_RUNS {
-            self.tracker.lose();
+            self.lose(run.mark.time);
             return false;
         }
         runs.bytes += run.length;
@@ -134,7 +140,11 @@ impl Lane {
 
     /// A message was seen to its end, and what stood before it is hidden or not.
     pub(super) fn passed(&mut self, seen: Seen) -> Passed {
-        let Some(between) = self.tracker.passed(seen) else {
+        let between = self.tracker.passed(seen);
+        if seen.is_call {
+            self.asked.see(seen.xid, between.as_ref().map(|b| &b.runs));
+        }
+        let Some(between) = between else {
             return Passed::Nothing;
         };
         if !seen.is_call {
@@ -195,6 +205,43 @@ impl Lane {
     /// Whether requests are hidden whose replies may come.
     pub(super) fn hides(&self) -> bool {
         self.tracker.runs.bytes > 0 || !self.stretches.is_empty()
+    }
+
+    /// A reply was seen, its request was not.
+    pub(super) fn answer(&mut self, reply: &Early) {
+        self.asked.answer(reply.header.xid, reply.span.bytes);
+    }
+
+    /// Hidden requests that wait for their replies since then, and how many more there may be behind all that was seen;
+    /// `None` where nothing says how many they are.
+    pub(super) fn waiting(&mut self, since: Time) -> (Option<Vec<Waiting>>, u64) {
+        let order = self.counting();
+        let waiting = self.asked.waiting(order, since, &self.kinds);
+        let behind = match (self.tracker.runs.bytes, self.kinds.shortest_request_bytes()) {
+            (0, _) => 0,
+            (bytes, Some(shortest)) => bytes / shortest,
+            (_, None) => u64::MAX,
+        };
+        (waiting, behind)
+    }
+
+    /// How their XIDs count, where none is left out.
+    fn counting(&self) -> Option<ByteOrder> {
+        let (order, is_sparse) = self.tracker.counting(COUNTED)?;
+        (!is_sparse).then_some(order)
+    }
+
+    /// Replies have passed to hidden requests.
+    pub(super) fn take_waiting(&mut self, answered: Answered) {
+        let order = self.counting();
+        self.asked.take(order, &self.kinds, answered);
+    }
+
+    /// What passed unseen behind the last reply.
+    pub(super) fn behind_last_reply(&mut self) -> Option<Runs> {
+        let is_behind_reply = self.tracker.last.is_some_and(|last| !last.is_call);
+        let runs = &mut self.tracker.runs;
+        (is_behind_reply && runs.bytes > 0).then(|| std::mem::take(runs))
     }
 
     /// Keeps a reply until its request can be inferred. Returns the stretch that it belongs to.

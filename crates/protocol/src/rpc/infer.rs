@@ -12,20 +12,27 @@ use super::hidden::{Passed, Settled};
 use super::pairing::{Early, Pairing};
 use super::pending::Pending;
 use super::positions::{Runs, Seen};
-use super::unseen;
+use super::unseen::{self, Among, Waiting};
 use crate::session::{Context, Run, Span};
 use model::{Direction, Field, Outcome, Reason, Time, Where, limits};
 
 impl Pairing {
     /// Packets are cut, so that headers may be hidden.
     pub(super) fn watch(&mut self) {
-        self.watching = true;
+        if std::mem::replace(&mut self.watching, true) {
+            return;
+        }
+        for d in [Direction::ToServer, Direction::ToClient] {
+            if let Some(at) = self.last_gap(d) {
+                self.lose(d, at);
+            }
+        }
     }
 
     /// Where messages of a direction start is not known any more.
-    pub(super) fn lose(&mut self, d: Direction) {
+    pub(super) fn lose(&mut self, d: Direction, at: Time) {
         if self.watching {
-            self.hidden.of_mut(d).lose();
+            self.hidden.of_mut(d).lose(at);
         }
     }
 
@@ -57,7 +64,7 @@ impl Pairing {
         };
         match self.hidden.of_mut(d).passed(seen) {
             Passed::Nothing => {}
-            Passed::Unknown(runs) => self.answered_unseen(cx, d.reverse(), &runs),
+            Passed::Unknown(runs) => self.answered_unseen(cx, d.reverse(), &runs, Some(xid)),
             Passed::Stretch(stretch) => self.settle_stretch(cx, d, Some(stretch)),
             Passed::Replies(replies) => {
                 for (xid, span) in replies {
@@ -95,19 +102,46 @@ impl Pairing {
         }
     }
 
-    /// Replies to requests of this direction are hidden here: some of the calls that wait are answered.
-    fn answered_unseen(&mut self, cx: &mut Context<'_>, d: Direction, runs: &Runs) {
-        let Some(until) = runs.runs.iter().map(|run| run.mark.time).max() else {
+    /// Replies to requests of this direction are hidden here, before the one to `until`, or behind the last that was seen:
+    /// some of the calls that wait are answered.
+    fn answered_unseen(
+        &mut self,
+        cx: &mut Context<'_>,
+        d: Direction,
+        runs: &Runs,
+        until: Option<u32>,
+    ) {
+        let Some(last) = runs.last() else {
             return;
         };
-        let waiting = self.waiting(&cx.shared.rpc, cx.connection.id, d, until);
-        let kinds = &self.hidden.of(d).kinds;
-        let length = |xid: u32| {
-            let call = cx.shared.rpc.get((cx.connection.id, d, xid))?;
-            Some(kinds.reply_bytes(call).unwrap_or(unseen::UNKNOWN))
+        let since = self.passed_over();
+        let seen = match self.unseen.of(d.reverse()).would_tell(since) {
+            true => self.waiting(&cx.shared.rpc, cx.connection.id, d, (since, last)),
+            false => None,
         };
-        let lengths = waiting.into_iter().filter_map(length).collect();
-        self.unseen.of_mut(d.reverse()).answered(lengths, runs);
+        let lane = self.hidden.of_mut(d);
+        let (hidden, behind) = lane.waiting(since);
+        let waiting = seen.zip(hidden).map(|(seen, mut waiting)| {
+            let others = seen.into_iter().filter(|xid| Some(*xid) != until);
+            waiting.extend(others.filter_map(|xid| {
+                let call = cx.shared.rpc.get((cx.connection.id, d, xid))?;
+                Some(Waiting {
+                    sent: call.request.last.time,
+                    length: lane.kinds.reply_bytes(call).unwrap_or(unseen::UNKNOWN),
+                    is_hidden: false,
+                })
+            }));
+            waiting.sort_by_key(|w| (w.sent, w.is_hidden));
+            waiting
+        });
+        let among = Among {
+            waiting,
+            behind,
+            is_open: until.is_none(),
+        };
+        let answered = self.unseen.of_mut(d.reverse()).answered(among, runs);
+        self.hidden.of_mut(d).take_waiting(answered);
+        self.claim(&mut cx.shared.rpc, cx.connection.id, d);
     }
 
     /// A reply is hidden here.
@@ -134,6 +168,7 @@ impl Pairing {
                     missing: Reason::SnapLength,
                     inferred: true,
                 };
+                lane.answer(&reply);
                 self.keep_reply(cx, Box::new(reply));
             }
             None => {}
@@ -172,6 +207,11 @@ impl Pairing {
 
     /// The connection is over: settles all that is hidden.
     pub(super) fn settle_hidden(&mut self, cx: &mut Context<'_>) {
+        for d in [Direction::ToServer, Direction::ToClient] {
+            if let Some(runs) = self.hidden.of_mut(d).behind_last_reply() {
+                self.answered_unseen(cx, d.reverse(), &runs, None);
+            }
+        }
         for d in [Direction::ToServer, Direction::ToClient] {
             self.hidden.of_mut(d).end();
             while !self.hidden.of(d).is_empty() {

@@ -5,14 +5,23 @@
 //! cut packets. A reply is of a kind when it is as long as that kind's replies (for READ: without
 //! the data that it says it holds) and what was captured of its results can be that kind's.
 
+use super::adding;
 use super::body;
 use super::header::{ReplyStatus, Security};
 use super::pairing::Early;
 use super::pending::Pending;
 use super::program::Arguments;
 use super::programs;
+use super::unseen::UNKNOWN;
 use crate::session::Span;
+use arrayvec::ArrayVec;
 use model::{Detail, Field, Name, Outcome};
+
+/// So many lengths are told apart where requests are hidden.
+const LENGTHS: usize = 3;
+
+/// Of calls as long as each other, one in so many may have another reply: the bytes of many replies show if one has.
+const RARELY: u32 = 10;
 
 /// Kinds remembered per connection; the rarest gives way.
 const KINDS: usize = 32;
@@ -46,6 +55,8 @@ pub(super) struct CallKind {
     pub(super) request_bytes: u64,
     /// Length of the reply, record mark included, data not.
     reply_bytes: u64,
+    /// Length of all replies, data included; `None` where they differ.
+    whole_reply_bytes: Option<u64>,
     seen: u32,
 }
 
@@ -137,6 +148,12 @@ impl CallKind {
     }
 }
 
+/// The length that all have, where they all have one.
+fn the_same(mut lengths: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    let first = lengths.next()??;
+    lengths.all(|other| other == Some(first)).then_some(first)
+}
+
 /// The kinds of one connection and direction.
 #[derive(Default, Debug)]
 pub(super) struct Kinds {
@@ -152,7 +169,7 @@ impl Kinds {
             return;
         }
         if let Some(i) = self.kinds.iter().position(|k| k.is_seen_in(call, reply)) {
-            self.seen_again(i);
+            self.seen_again(i, reply.bytes);
             return;
         }
         let is_named = ![body::UNNAMED, COMPOUND].contains(&call.arguments.op);
@@ -192,14 +209,17 @@ impl Kinds {
             data,
             request_bytes: call.request.bytes,
             reply_bytes,
+            whole_reply_bytes: Some(reply.bytes),
             seen: 1,
         });
     }
 
-    fn seen_again(&mut self, i: usize) {
+    fn seen_again(&mut self, i: usize, whole_reply_bytes: u64) {
         let Some(kind) = self.kinds.get_mut(i) else {
             return;
         };
+        let same = |whole: &u64| *whole == whole_reply_bytes;
+        kind.whole_reply_bytes = kind.whole_reply_bytes.filter(same);
         kind.seen = kind.seen.saturating_add(1);
         let seen = kind.seen;
         if let Some(before) = i.checked_sub(1)
@@ -251,17 +271,55 @@ impl Kinds {
         found
     }
 
-    /// How long the reply to a call is, record mark included, if it succeeds: as those to calls like it were.
+    /// How long the reply to a call is, record mark included, if it succeeds: as those to calls like it were; to one whose
+    /// header is cut off, as those to nearly all calls of its length were.
     pub(super) fn reply_bytes(&self, call: &Pending) -> Option<u64> {
         let asked = call.arguments.detail.get(Field::Count).map(padded);
         let length = |kind: &CallKind| match kind.data {
-            Data::Returned => Some(kind.reply_bytes + asked?),
+            Data::Returned => asked.map_or(kind.whole_reply_bytes, |n| Some(kind.reply_bytes + n)),
             Data::None | Data::Sent(_) => Some(kind.reply_bytes),
         };
         let of = |kind: &&CallKind| kind.is_of(call) && kind.request_bytes == call.request.bytes;
-        let mut same = self.kinds.iter().filter(of).map(length);
-        let first = same.next()??;
-        same.all(|other| other == Some(first)).then_some(first)
+        match self.kinds.iter().any(|kind| of(&kind)) {
+            true => the_same(self.kinds.iter().filter(of).map(length)),
+            // Not all of its header was captured.
+            false => self.reply_to(call.request.bytes),
+        }
+    }
+
+    /// The least that a request takes up; `None` where none was seen.
+    pub(super) fn shortest_request_bytes(&self) -> Option<u64> {
+        self.kinds.iter().map(|k| k.request_bytes).min()
+    }
+
+    /// How long the reply to a request of this length is; `None` where it is not as long nearly always.
+    fn reply_to(&self, request_bytes: u64) -> Option<u64> {
+        let as_long = || {
+            self.kinds
+                .iter()
+                .filter(|k| k.request_bytes == request_bytes)
+        };
+        let usual = as_long().max_by_key(|k| k.seen)?;
+        let all: u32 = as_long().fold(0, |sum, k| sum.saturating_add(k.seen));
+        let is_usual = all - usual.seen <= usual.seen / RARELY;
+        usual.whole_reply_bytes.filter(|_| is_usual)
+    }
+
+    /// How long the replies to so many requests are that take up so many bytes; `None` where nothing says which they are.
+    pub(super) fn reply_lengths(&self, count: u32, bytes: u64) -> Option<Vec<u64>> {
+        let mut requests: ArrayVec<u64, LENGTHS> = ArrayVec::new();
+        // Those seen often come first.
+        for kind in &self.kinds {
+            if !requests.contains(&kind.request_bytes) && !requests.is_full() {
+                requests.push(kind.request_bytes);
+            }
+        }
+        let counts = adding::counts(&requests, bytes, u64::from(count))?;
+        let each = requests.iter().zip(counts).flat_map(|(request, n)| {
+            let length = self.reply_to(*request).unwrap_or(UNKNOWN);
+            std::iter::repeat_n(length, n as usize)
+        });
+        Some(each.collect())
     }
 
     /// Whether replies to calls like this one are always `bytes` long.

@@ -14,9 +14,11 @@
 //! known, [`body`] has the programmes read them, [`pairing`] makes calls of them, [`pending`] keeps
 //! what waits, and [`tls`] times what is encrypted. [`hidden`] finds the messages that start where
 //! nothing was captured, by [`positions`] and [`kinds`]; [`infer`] makes calls of them, and [`unseen`] bounds
-//! those of which the reply cannot be told. Where names of
+//! those of which the reply cannot be told, [`asked`] says who waits unseen beside them, and [`adding`] which lengths are so many bytes. Where names of
 //! files are wanted, [`walk`] follows what a message does to them.
 
+mod adding;
+mod asked;
 mod body;
 pub mod header;
 mod hidden;

@@ -5,7 +5,7 @@ use super::body;
 use super::header::{ReplyHeader, Security};
 use super::hidden::Lane;
 use super::pending::{Orphan, Pending, Response, Shared};
-use super::unseen::{Reply, Unseen};
+use super::unseen::{self, Reply, Unseen};
 use crate::session::{Both, Context, Hole, Kept, Span, held_ns};
 use arrayvec::ArrayVec;
 use model::{
@@ -87,6 +87,8 @@ pub(super) struct Pairing {
     order: VecDeque<(Direction, u32)>,
     /// Those of them whose reply is probably hidden in a hole.
     doubtful: VecDeque<(Direction, u32)>,
+    /// Those of which it is not known yet when that passed.
+    unclaimed: VecDeque<(Direction, u32)>,
     /// By direction of the requests.
     outstanding: Both<u32>,
     holes: Both<Holes>,
@@ -110,7 +112,7 @@ pub(super) struct Pairing {
 impl Pairing {
     /// What is kept of calls that wait, and of what may be hidden.
     pub(super) fn kept(&self, kept: Kept) -> Kept {
-        let waiting = self.order.len() + self.doubtful.len();
+        let waiting = self.order.len() + self.doubtful.len() + self.unclaimed.len();
         let lanes =
             [Direction::ToServer, Direction::ToClient].map(|d| self.hidden.of(d).kept_bytes());
         kept.and(waiting, CALL_BYTES)
@@ -127,7 +129,7 @@ impl Pairing {
             Hole::Gap => {
                 holes.gap = Some(at);
                 self.unseen.of_mut(d).lacks(at);
-                self.lose(d);
+                self.lose(d, at);
             }
         }
     }
@@ -136,6 +138,11 @@ impl Pairing {
     pub(super) fn last_hole(&self, d: Direction) -> Option<Reason> {
         let holes = self.holes.of(d);
         holes.since(holes.last()?)
+    }
+
+    /// When the capture last lacked bytes of a direction.
+    pub(super) fn last_gap(&self, d: Direction) -> Option<Time> {
+        self.holes.of(d).gap
     }
 
     /// A request has passed.
@@ -271,11 +278,28 @@ impl Pairing {
         let length = self.hidden.of(p.direction).kinds.reply_bytes(p);
         let unseen = self.unseen.of_mut(replies);
         if p.claimed.is_none() {
-            p.claimed = length.and_then(|length| unseen.claim(p, length));
+            p.claimed = unseen.claim(p, length.unwrap_or(unseen::UNKNOWN));
         }
         let may_be = || unseen.may_hold(p, self.holes.of(replies).last()?);
         let hidden = p.claimed.and_then(|reply| reply.of(p));
         p.hidden = hidden.or(p.hidden).or_else(may_be);
+    }
+
+    /// Replies to requests of a direction have passed unseen: those that are doubted have theirs.
+    pub(super) fn claim(&mut self, shared: &mut Shared, id: ConnectionId, d: Direction) {
+        for (way, xid) in std::mem::take(&mut self.unclaimed) {
+            let Some(mut p) = shared.remove((id, way, xid)) else {
+                continue;
+            };
+            if way == d {
+                self.hide(&mut p);
+            }
+            match p.claimed {
+                Some(_) => self.doubtful.push_back((way, xid)),
+                None => self.unclaimed.push_back((way, xid)),
+            }
+            shared.insert(p);
+        }
     }
 
     /// A reply that nobody saw is not the one of the call that claimed it: calls sent later have one earlier each.
@@ -292,27 +316,23 @@ impl Pairing {
         self.unseen.of_mut(d.reverse()).give_back(reply);
     }
 
-    /// The calls of a direction that wait since before `until`, in the order in which they were sent; none where there is
-    /// too much to look at.
+    /// The calls of a direction that were sent then and wait, in the order in which they were; `None` where there is too much
+    /// to look at.
     pub(super) fn waiting(
         &self,
         shared: &Shared,
         id: ConnectionId,
         d: Direction,
-        until: Time,
-    ) -> Vec<u32> {
+        (since, until): (Time, Time),
+    ) -> Option<Vec<u32>> {
         if self.order.len() > MANY {
-            return Vec::new();
+            return None;
         }
-        let unseen = self.unseen.of(d.reverse());
-        let waits = |p: &Pending| {
-            let sent = p.request.last.time;
-            sent <= until && unseen.would_tell(sent)
-        };
-        let of = self.order.iter().filter(|(way, _)| *way == d);
-        of.map(|(_, xid)| *xid)
-            .filter(|xid| shared.get((id, d, *xid)).is_some_and(waits))
-            .collect()
+        let waits = |p: &Pending| (since..=until).contains(&p.request.last.time);
+        let all = self.unclaimed.iter().chain(&self.order);
+        let of = all.filter(|(way, _)| *way == d).map(|(_, xid)| *xid);
+        let waiting = of.filter(|xid| shared.get((id, d, *xid)).is_some_and(waits));
+        Some(waiting.collect())
     }
 
     /// Why a call has no response at the end of its connection or of the capture.
@@ -341,10 +361,7 @@ impl Pairing {
         let Some(hole) = replies.last() else {
             return;
         };
-        // A call sent before all of the last few that were answered has been passed over by them.
-        let all = self.answers + 1 >= self.answered_sent.len() as u64;
-        let earliest = self.answered_sent.iter().copied().min().filter(|_| all);
-        let passed_over = earliest.unwrap_or(Time::MIN);
+        let passed_over = self.passed_over();
         while let Some(&(d, xid)) = self.order.front() {
             let key = (cx.connection.id, d, xid);
             if let Some(p) = cx.shared.rpc.get_mut(key) {
@@ -360,10 +377,17 @@ impl Pairing {
                     let (ends, order) = (cx.connection.ends(d), cx.order);
                     (cx.output).change(|| p.change(ends, order, at, Change::Settled));
                 }
-                self.doubtful.push_back((d, xid));
                 if let Some(mut p) = cx.shared.rpc.remove(key) {
                     self.hide(&mut p);
+                    match p.claimed {
+                        Some(_) => self.doubtful.push_back((d, xid)),
+                        None => self.unclaimed.push_back((d, xid)),
+                    }
                     cx.shared.rpc.insert(p);
+                }
+                if self.unclaimed.len() > MANY {
+                    self.unseen.of_mut(d.reverse()).forget(sent);
+                    self.doubtful.extend(self.unclaimed.pop_front());
                 }
             }
             self.order.pop_front();
@@ -375,6 +399,13 @@ impl Pairing {
                 self.give_up(cx, p, reason, at);
             }
         }
+    }
+
+    /// A call sent before all of the last few that were answered has been passed over by them.
+    pub(super) fn passed_over(&self) -> Time {
+        let all = self.answers + 1 >= self.answered_sent.len() as u64;
+        let earliest = self.answered_sent.iter().copied().min().filter(|_| all);
+        earliest.unwrap_or(Time::MIN)
     }
 
     /// The reply to `pending` has passed; its end was not captured for the reason `missing`, if at
@@ -458,6 +489,9 @@ impl Pairing {
             });
             return;
         }
+        if self.watching {
+            self.hidden.of_mut(key.1).answer(&early);
+        }
         let (server, client) = cx.connection.ends(early.direction);
         cx.output.change(|| Outstanding {
             order: cx.order,
@@ -525,8 +559,9 @@ impl Pairing {
         self.settle_hidden(cx);
         let now = cx.now;
         let mut left = Vec::new();
-        let sent = std::mem::take(&mut self.doubtful).into_iter();
-        for (d, xid) in sent.chain(std::mem::take(&mut self.order)) {
+        let [doubtful, unclaimed, order] =
+            [&mut self.doubtful, &mut self.unclaimed, &mut self.order].map(std::mem::take);
+        for (d, xid) in doubtful.into_iter().chain(unclaimed).chain(order) {
             let Some(mut p) = cx.shared.rpc.remove((cx.connection.id, d, xid)) else {
                 continue;
             };

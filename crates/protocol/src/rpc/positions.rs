@@ -2,7 +2,7 @@
 //! packets of what came between without being seen.
 
 use crate::session::{Run, Span};
-use model::limits;
+use model::{Time, limits};
 
 /// XIDs further apart than this are not counted from one to the other.
 pub(super) const FAR: u32 = limits::HIDDEN_CALLS as u32;
@@ -61,6 +61,13 @@ pub(super) struct Seen {
 pub(super) struct Runs {
     pub runs: Vec<Run>,
     pub bytes: u64,
+}
+
+impl Runs {
+    /// When the last of them passed.
+    pub(super) fn last(&self) -> Option<Time> {
+        self.runs.iter().map(|run| run.mark.time).max()
+    }
 }
 
 /// What one direction of the connection hides.

@@ -420,7 +420,7 @@ impl SessionTrait for Session {
             return;
         };
         let Some(message) = message else {
-            return self.pairing.lose(d);
+            return self.pairing.lose(d, cx.now);
         };
         span.end_missing = true;
         let missing = match close {
@@ -428,7 +428,7 @@ impl SessionTrait for Session {
             Some(close) => close.reason(),
         };
         self.finish(cx, message, &span, missing);
-        self.pairing.lose(d);
+        self.pairing.lose(d, cx.now);
     }
 
     fn skipped(&mut self, cx: &mut Context<'_>, d: Direction, run: &Run) {

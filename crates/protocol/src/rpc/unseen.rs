@@ -5,10 +5,14 @@
 //! worst, the last before calls that were sent later had long been answered. Between two replies that were seen it is
 //! better known: the bytes hidden there are whole replies, and calls of a kind have replies of one length ([`Kinds`]).
 //! Where only one number of each length adds up to these bytes, so many of the calls of that length were answered
-//! there. Those sent first are taken to be: if others were, the sum of what all waited is the same.
+//! there. Those sent first are taken to be: if others were, the sum of what all waited is the same. Requests that are hidden
+//! themselves wait between the others ([`Asked`]), and have their replies in their turn. Behind the last reply that was seen
+//! it is the same, where all that wait have replies of one length: the last of them may lack its end.
 //!
+//! [`Asked`]: super::asked::Asked
 //! [`Kinds`]: super::kinds::Kinds
 
+use super::adding;
 use super::pending::Pending;
 use super::positions::{Cursor, Runs};
 use crate::session::{Run, held_ns};
@@ -17,9 +21,6 @@ use std::collections::VecDeque;
 
 /// Lengths that are told apart between two replies.
 const LENGTHS: usize = 3;
-
-/// How many ways to add up are tried.
-const TRIED: u64 = 4_096;
 
 /// Of a call of which it is not known how long its reply is.
 pub(super) const UNKNOWN: u64 = 0;
@@ -66,6 +67,35 @@ impl Reply {
     }
 }
 
+/// A request that was sent and whose reply was not seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    pub sent: Time,
+    /// How long its reply is, or [`UNKNOWN`].
+    pub length: u64,
+    /// Whether it was not seen itself.
+    pub is_hidden: bool,
+}
+
+/// Those among whom replies have passed.
+#[derive(Debug)]
+pub(super) struct Among {
+    /// In the order in which they were sent; `None` where some are hidden and nothing says how many.
+    pub waiting: Option<Vec<Waiting>>,
+    /// So many more at most were sent behind them.
+    pub behind: u64,
+    /// Whether the last reply may lack its end: nothing was seen behind it.
+    pub is_open: bool,
+}
+
+/// How long the replies to requests were that nobody saw: those that waited, and others that were sent behind all that were
+/// seen.
+#[derive(Default, Debug)]
+pub(super) struct Answered {
+    pub hidden: Vec<u64>,
+    pub behind: Vec<u64>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct First {
     /// When they passed at the latest.
@@ -99,6 +129,7 @@ impl Unseen {
 
     /// The capture lacks bytes that passed before this.
     pub(super) fn lacks(&mut self, before: Time) {
+        self.forget(before);
         self.first(First {
             time: before,
             mark: None,
@@ -126,29 +157,47 @@ impl Unseen {
         (last >= sent).then(|| hidden(call, first, last))
     }
 
-    /// Replies passed between two that were seen, to some of the calls that wait, sent in this order, with replies of
-    /// these lengths (or [`UNKNOWN`] ones). Where the bytes do not say which, none is taken to be there; replies to
-    /// requests that nobody saw may be among them.
-    pub(super) fn answered(&mut self, mut waiting: Vec<u64>, runs: &Runs) {
-        let mut earlier = Alike::of(&waiting);
-        for reply in &self.replies {
-            Alike::count(&mut earlier, reply.length, 1);
+    /// Replies passed behind one that was seen, to some of those that wait. Returns how long those to hidden requests were.
+    /// Where the bytes do not say which they were, none is taken to be there.
+    pub(super) fn answered(&mut self, mut among: Among, runs: &Runs) -> Answered {
+        if let Some(waiting) = &mut among.waiting {
+            // Those sent first have had theirs.
+            let mut earlier: Vec<(u64, usize)> = Vec::new();
+            for reply in &self.replies {
+                match earlier
+                    .iter_mut()
+                    .find(|(length, _)| *length == reply.length)
+                {
+                    Some((_, count)) => *count += 1,
+                    None => earlier.push((reply.length, 1)),
+                }
+            }
+            waiting.retain(|w| {
+                let mut earlier = earlier.iter_mut();
+                let had = earlier.find(|(length, count)| *length == w.length && *count > 0);
+                let had = had.filter(|_| !w.is_hidden);
+                had.map(|(_, count)| *count -= 1).is_none()
+            });
         }
-        // Those sent first have had theirs.
-        waiting.retain(|length| !Alike::take(&mut earlier, *length));
-        let last = runs.runs.iter().map(|run| run.mark.time).max();
-        let Some((first, last)) = runs.runs.first().map(First::of).zip(last) else {
-            return;
+        let Some((first, last)) = runs.runs.first().map(First::of).zip(runs.last()) else {
+            return Answered::default();
         };
-        let Some(lengths) = adding_up(&waiting, runs.bytes) else {
-            self.unknown = self.unknown.max(Some(last));
-            return;
+        let Some(passed) = passed(&among, runs.bytes) else {
+            self.forget(last);
+            return Answered::default();
         };
-        let are_all = lengths.iter().sum::<u64>() == runs.bytes;
         let mut cursor = Cursor::new(&runs.runs);
-        for length in lengths {
-            let own = cursor.take(length).filter(|_| are_all);
-            let (first, last) = own.map_or((first, last), |span| {
+        let mut answered = Answered {
+            hidden: Vec::new(),
+            behind: passed.behind,
+        };
+        for own in passed.replies {
+            let place = cursor.take(own.bytes).filter(|_| passed.are_all);
+            if own.waiting.is_hidden {
+                answered.hidden.push(own.waiting.length);
+                continue;
+            }
+            let (first, last) = place.map_or((first, last), |span| {
                 let first = First {
                     time: span.first.time,
                     mark: Some(span.first),
@@ -157,17 +206,23 @@ impl Unseen {
                 (first, span.last.time)
             });
             self.give_back(Reply {
-                length,
+                length: own.waiting.length,
                 first,
                 last,
                 later_than: self.unknown,
             });
         }
+        answered
     }
 
-    /// Whether it would be known if a request sent then had been answered unseen.
-    pub(super) fn would_tell(&self, sent: Time) -> bool {
-        Some(sent) > self.unknown
+    /// Of calls that waited then nobody knows whether they were answered.
+    pub(super) fn forget(&mut self, then: Time) {
+        self.unknown = self.unknown.max(Some(then));
+    }
+
+    /// Whether it would be known if requests sent since then had been answered unseen.
+    pub(super) fn would_tell(&self, since: Time) -> bool {
+        Some(since) > self.unknown
     }
 
     /// The first reply of this length that can be this call's.
@@ -202,156 +257,189 @@ fn hidden(call: &Pending, first: &First, last: Time) -> HiddenResponse {
     }
 }
 
-/// Calls that wait, as many as have replies of one length.
+/// A reply that passed unseen: to whom, and how long it is.
 #[derive(Clone, Copy, Debug)]
-struct Alike {
-    length: u64,
-    calls: u64,
+struct Own {
+    waiting: Waiting,
+    bytes: u64,
 }
 
-impl Alike {
-    /// None yet of each of these lengths; of one more than are told apart at most.
-    fn of(lengths: &[u64]) -> Vec<Alike> {
-        let mut all: Vec<Alike> = Vec::with_capacity(LENGTHS + 1);
-        for &length in lengths {
-            if all.len() <= LENGTHS && all.iter().all(|a| a.length != length) {
-                all.push(Alike { length, calls: 0 });
-            }
-        }
-        all
-    }
-
-    fn count(all: &mut [Alike], length: u64, calls: u64) {
-        if let Some(alike) = all.iter_mut().find(|a| a.length == length) {
-            alike.calls += calls;
-        }
-    }
-
-    /// Whether there was one more of this length.
-    fn take(all: &mut [Alike], length: u64) -> bool {
-        let alike = all.iter_mut().find(|a| a.length == length && a.calls > 0);
-        alike.map(|a| a.calls -= 1).is_some()
-    }
+/// Replies that passed unseen, in the order of their requests.
+#[derive(Debug)]
+struct Passed {
+    replies: Vec<Own>,
+    /// Whether they stand one behind the other from the first byte on.
+    are_all: bool,
+    /// How long those were to requests behind all that were seen.
+    behind: Vec<u64>,
 }
 
-/// Which of these lengths add up to so many bytes; `None` where there are several ways.
-fn adding_up(lengths: &[u64], bytes: u64) -> Option<Vec<u64>> {
-    let mut alike = Alike::of(lengths);
-    if alike.len() > LENGTHS || lengths.contains(&UNKNOWN) {
+/// Which replies passed in so many bytes; `None` where these do not say.
+fn passed(among: &Among, bytes: u64) -> Option<Passed> {
+    let waiting = among.waiting.as_deref()?;
+    let mut lengths: Vec<u64> = Vec::with_capacity(LENGTHS + 1);
+    for w in waiting.iter().filter(|w| w.length != UNKNOWN) {
+        if !lengths.contains(&w.length) {
+            lengths.push(w.length);
+        }
+        if lengths.len() > LENGTHS {
+            return None;
+        }
+    }
+    let of = |length: u64| waiting.iter().filter(move |w| w.length == length).count() as u64;
+    let unknown = of(UNKNOWN);
+    let others = unknown.saturating_add(among.behind);
+    if let ([length], true, 0) = (&lengths[..], among.is_open, unknown) {
+        return Some(begun(waiting, *length, bytes));
+    }
+    if among.is_open && others > 0 {
         return None;
     }
-    for &length in lengths {
-        Alike::count(&mut alike, length, 1);
-    }
-    // The longest first: fewer of them fit.
-    alike.sort_by_key(|a| std::cmp::Reverse(a.length));
-    let all: u64 = lengths.iter().sum();
-    let counts = match all == bytes {
-        true => alike.iter().map(|a| a.calls).collect(),
-        false => sole(&alike, bytes, true).or_else(|| sole(&alike, bytes, false))?,
+    let most: Vec<u64> = lengths
+        .iter()
+        .map(|length| of(*length).saturating_add(others))
+        .collect();
+    let in_all = (waiting.len() as u64).saturating_add(among.behind);
+    let mut counts = adding::counts_within(&lengths, bytes, &most, in_all)?;
+    let in_all: u64 = counts.iter().sum();
+    let mut take = |w: &Waiting| {
+        let mut counts = lengths.iter().zip(&mut counts);
+        let (_, count) = counts.find(|(length, count)| **length == w.length && **count > 0)?;
+        *count -= 1;
+        Some(Own {
+            waiting: *w,
+            bytes: w.length,
+        })
     };
-    for (a, count) in alike.iter_mut().zip(counts) {
-        a.calls = count;
+    if unknown == 0 {
+        let replies: Vec<Own> = waiting.iter().filter_map(take).collect();
+        let behind = each_of(&lengths, &counts);
+        // Where none was passed over, those behind have theirs behind them.
+        let are_first = replies.len() == waiting.len().min(in_all as usize)
+            && replies
+                .iter()
+                .zip(waiting)
+                .all(|(own, w)| own.bytes == w.length);
+        let are_all = behind.is_empty() || are_first;
+        return Some(Passed {
+            replies,
+            are_all,
+            behind,
+        });
     }
-    let answered = lengths.iter().copied();
-    Some(
-        answered
-            .filter(|length| Alike::take(&mut alike, *length))
-            .collect(),
-    )
+    // Whose reply has an unknown length has one of those that are left, if only those sent first were answered.
+    let answered = waiting.iter().take(in_all as usize);
+    let replies = answered.map(|w| match w.length {
+        UNKNOWN => Some(Own {
+            waiting: *w,
+            bytes: lengths.first().copied().unwrap_or(UNKNOWN),
+        }),
+        _ => take(w),
+    });
+    let behind = in_all.saturating_sub(waiting.len() as u64);
+    Some(Passed {
+        replies: replies.collect::<Option<Vec<Own>>>()?,
+        are_all: lengths.len() == 1,
+        behind: vec![UNKNOWN; behind as usize],
+    })
 }
 
-/// The only numbers of replies that add up; no more of each than calls that were seen, or with replies to others.
-fn sole(alike: &[Alike], bytes: u64, are_seen: bool) -> Option<Vec<u64>> {
-    let mut tried = 0;
-    let mut found: Option<Vec<u64>> = None;
-    let mut counts = vec![0; alike.len()];
-    let is_sole = ways(
-        alike,
-        bytes,
-        are_seen,
-        &mut counts,
-        0,
-        &mut tried,
-        &mut found,
-    );
-    found.filter(|_| is_sole)
+/// So many of each length.
+fn each_of(lengths: &[u64], counts: &[u64]) -> Vec<u64> {
+    let each = lengths.iter().zip(counts);
+    each.flat_map(|(length, count)| std::iter::repeat_n(*length, *count as usize))
+        .collect()
 }
 
-/// Tries all numbers of the lengths from `at`. `false`: there is a second way, or there are too many to try.
-fn ways(
-    alike: &[Alike],
-    bytes: u64,
-    are_seen: bool,
-    counts: &mut Vec<u64>,
-    at: usize,
-    tried: &mut u64,
-    found: &mut Option<Vec<u64>>,
-) -> bool {
-    *tried += 1;
-    if *tried > TRIED {
-        return false;
-    }
-    let Some(a) = alike.get(at) else {
-        return true;
+/// Those that have replies of one length and were sent first: what stands behind theirs may be longer or shorter.
+fn begun(waiting: &[Waiting], length: u64, bytes: u64) -> Passed {
+    let answered = waiting.iter().take((bytes / length) as usize);
+    let own = |w: &Waiting| Own {
+        waiting: *w,
+        bytes: length,
     };
-    let most = match are_seen {
-        true => a.calls.min(bytes / a.length),
-        false => bytes / a.length,
-    };
-    let is_last = at + 1 == alike.len();
-    let least = if is_last { bytes / a.length } else { 0 };
-    for n in least..=most {
-        let rest = bytes - n * a.length;
-        if let Some(count) = counts.get_mut(at) {
-            *count = n;
-        }
-        if is_last && rest == 0 && found.replace(counts.clone()).is_some() {
-            return false;
-        }
-        if !is_last && !ways(alike, rest, are_seen, counts, at + 1, tried, found) {
-            return false;
-        }
+    Passed {
+        replies: answered.map(own).collect(),
+        are_all: true,
+        behind: Vec::new(),
     }
-    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn among(lengths: &[u64]) -> Among {
+        let wait = |(length, at): (&u64, i64)| Waiting {
+            sent: Time(at),
+            length: *length,
+            is_hidden: false,
+        };
+        Among {
+            waiting: Some(lengths.iter().zip(0..).map(wait).collect()),
+            behind: 0,
+            is_open: false,
+        }
+    }
+
+    /// Which of them had their replies in so many bytes.
+    fn answered(among: &Among, bytes: u64) -> Option<Vec<i64>> {
+        let passed = passed(among, bytes)?;
+        Some(
+            passed
+                .replies
+                .iter()
+                .map(|own| own.waiting.sent.0)
+                .collect(),
+        )
+    }
+
     #[test]
     fn all_that_wait_were_answered_where_their_replies_fill_the_bytes() {
-        assert_eq!(
-            adding_up(&[8_324, 164, 8_324], 2 * 8_324 + 164),
-            Some(vec![8_324, 164, 8_324])
-        );
-        assert_eq!(adding_up(&[], 100), None);
+        let three = among(&[8_324, 164, 8_324]);
+        assert_eq!(answered(&three, 2 * 8_324 + 164), Some(vec![0, 1, 2]));
+        assert_eq!(answered(&among(&[]), 100), None);
     }
 
     #[test]
     fn of_those_alike_the_first_are_taken() {
-        assert_eq!(
-            adding_up(&[8_324, 164, 8_324, 8_324], 8_324 + 164),
-            Some(vec![8_324, 164])
-        );
-        assert_eq!(adding_up(&[164, 164, 164], 2 * 164), Some(vec![164, 164]));
+        let four = among(&[8_324, 164, 8_324, 8_324]);
+        assert_eq!(answered(&four, 8_324 + 164), Some(vec![0, 1]));
+        assert_eq!(answered(&among(&[164; 3]), 2 * 164), Some(vec![0, 1]));
     }
 
     #[test]
-    fn replies_to_requests_that_are_hidden_too_may_be_among_them() {
-        assert_eq!(
-            adding_up(&[8_324, 164], 3 * 8_324 + 164),
-            Some(vec![8_324, 164])
-        );
-        assert_eq!(adding_up(&[8_324, 164], 3 * 8_324), Some(vec![8_324]));
+    fn who_waits_unseen_has_his_reply_in_his_turn() {
+        let mut five = among(&[164, UNKNOWN, UNKNOWN, 8_324, 164]);
+        assert_eq!(answered(&five, 3 * 164 + 8_324), Some(vec![0, 1, 2, 3]));
+        // That the last of them had his and not the fourth is another order.
+        assert_eq!(answered(&five, 4 * 164), None);
+        five.behind = 7;
+        assert_eq!(answered(&five, 9 * 164 + 8_324), Some(vec![0, 1, 2, 3, 4]));
+        // What may lie between is not known.
+        five.waiting = None;
+        assert_eq!(answered(&five, 4 * 164), None);
     }
 
     #[test]
     fn what_adds_up_in_two_ways_or_in_none_says_nothing() {
         // Four of 100 are two of 200.
-        assert_eq!(adding_up(&[100, 100, 100, 100, 200, 200, 200], 400), None);
-        assert_eq!(adding_up(&[8_324, 164], 5_000), None);
-        assert_eq!(adding_up(&[1, 2, 3, 4], 5), None);
+        let seven = among(&[100, 100, 100, 100, 200, 200, 200]);
+        assert_eq!(answered(&seven, 400), None);
+        assert_eq!(answered(&among(&[8_324, 164]), 5_000), None);
+        assert_eq!(answered(&among(&[1, 2, 3, 4]), 5), None);
+    }
+
+    #[test]
+    fn behind_the_last_reply_that_was_seen_one_may_lack_its_end() {
+        let open = |lengths: &[u64]| Among {
+            is_open: true,
+            ..among(lengths)
+        };
+        assert_eq!(answered(&open(&[164; 4]), 2 * 164 + 80), Some(vec![0, 1]));
+        // Of two lengths it may be the end of either.
+        assert_eq!(answered(&open(&[164, 8_324]), 100), None);
+        assert_eq!(answered(&open(&[164, 8_324]), 8_488), Some(vec![0, 1]));
+        assert_eq!(answered(&open(&[164, UNKNOWN]), 164), None);
     }
 }

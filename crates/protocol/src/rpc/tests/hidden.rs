@@ -449,6 +449,64 @@ fn where_replies_do_not_add_up_the_last_hidden_bytes_bound_it() {
     assert!(of(&calls, 17).response_time_ns().is_none());
 }
 
+/// Of three WRITEs in one packet the first is seen, and five behind them. The replies come in packets of which only the first
+/// is seen: these, until at 36 ms the last.
+fn asked_unseen(at_30: &[u32], at_35: &[u32]) -> Vec<Call> {
+    let mut w = Wire::tcp();
+    w.teach(1, 10, as_it_is);
+    let three = [16, 17, 18].map(|x| record(&write_call(x, 8192))).concat();
+    w.cut(UP, 20, &three, 60);
+    for x in 19..24 {
+        w.up(21, &record(&write_call(x, 8192)));
+    }
+    for (ms, replies) in [(30, at_30), (35, at_35)] {
+        let packet: Vec<u8> = replies
+            .iter()
+            .flat_map(|x| record(&write_reply(*x, 8192)))
+            .collect();
+        w.cut(DOWN, ms, &packet, 56);
+    }
+    w.down(36, &write_reply(23, 8192));
+    w.end(50)
+}
+
+#[test]
+fn who_asked_unseen_has_the_reply_before_those_who_asked_later() {
+    let calls = asked_unseen(&[16, 17, 18, 19], &[20, 21, 22]);
+    assert_eq!(bounds(of(&calls, 19)), Some((30, 30)));
+    for x in [21, 22] {
+        assert_eq!(bounds(of(&calls, x)), Some((35, 35)), "{x}");
+    }
+}
+
+#[test]
+fn a_reply_that_was_seen_to_a_request_that_was_not_is_not_waited_for() {
+    let calls = asked_unseen(&[17, 16, 18, 19], &[20, 21, 22]);
+    assert_eq!(bounds(of(&calls, 19)), Some((30, 30)));
+    assert_eq!(bounds(of(&calls, 21)), Some((35, 35)));
+}
+
+#[test]
+fn replies_behind_the_last_that_was_seen_come_in_their_turn() {
+    let mut w = Wire::tcp();
+    w.teach(1, 10, as_it_is);
+    for x in 16..22 {
+        w.up(20, &record(&write_call(x, 8192)));
+    }
+    for (ms, replies) in [(30, [16, 17]), (35, [18, 19])] {
+        let packet = replies.map(|x| record(&write_reply(x, 8192))).concat();
+        w.cut(DOWN, ms, &packet, if ms == 30 { 56 } else { 0 });
+    }
+    // Of the fifth half was sent.
+    w.cut(DOWN, 40, &record(&write_reply(20, 8192))[..28], 0);
+    let calls = w.end(50);
+    assert_eq!(bounds(of(&calls, 17)), Some((30, 30)));
+    for x in [18, 19] {
+        assert_eq!(bounds(of(&calls, x)), Some((35, 35)), "{x}");
+    }
+    assert_eq!(bounds(of(&calls, 20)), Some((30, 40)));
+}
+
 #[test]
 fn where_no_header_is_captured_there_are_turns_and_the_reason() {
     let mut wire = Wire::tcp();
