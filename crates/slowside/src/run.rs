@@ -21,10 +21,16 @@ use std::sync::atomic::Ordering;
 pub(crate) struct Share {
     /// Counting the one that takes the records.
     pub threads: usize,
-    /// What its connections may take up in memory; the other half of the budget is for what is made of them.
+    /// What its connections may take up in memory.
     pub connections_bytes: u64,
     /// What statements may.
     pub statements_bytes: u64,
+}
+
+/// What open connections may take up of the budget of memory. The rest is for what is made of them: at the capture's end all
+/// that are open are told of at a time, each with what it waited for.
+pub(crate) fn of_connections(memory_bytes: u64) -> u64 {
+    memory_bytes / 16 * 7
 }
 
 /// What [`Config`] means on this machine for each of so many captures.
@@ -38,7 +44,7 @@ pub(crate) fn share(config: &Config, captures: usize) -> Share {
             }
             n => n,
         },
-        connections_bytes: config.memory_bytes / 2 / captures as u64,
+        connections_bytes: of_connections(config.memory_bytes) / captures as u64,
         statements_bytes: config.memory_bytes / 4 / captures as u64,
     }
 }

@@ -46,7 +46,7 @@ impl Shard {
         memory_bytes: u64,
         accounts: bool,
     ) -> Shard {
-        let room = memory_bytes / 2;
+        let room = crate::run::of_connections(memory_bytes);
         let wanted = match accounts {
             true => Wanted::Reported,
             false => Wanted::Everything,

@@ -141,7 +141,7 @@ pub(super) fn fits(weight: u64, room: u64) -> Result<(), Error> {
     }
     let need = weight.saturating_mul(2).div_ceil(100 << 20) * 100;
     Err(Error::Message(format!(
-        "open connections take up more than half of the budget of memory, and one process would forget some; \
+        "open connections take up more than seven sixteenths of the budget of memory, and one process would forget some; \
          give memory=\"{need}M\" or more"
     )))
 }
