@@ -15,8 +15,8 @@ use std::collections::VecDeque;
 /// Stretches of hidden requests whose replies were not all there; when there are more, nothing is known of any.
 const STRETCHES: usize = 64;
 
-/// Replies without a request, which may be to those.
-const STRAYS: usize = 64;
+/// Replies without a request, which may be to those, or to such behind which none was seen yet.
+const STRAYS: usize = 256;
 
 /// Those between two that were seen.
 #[derive(Debug)]
@@ -130,7 +130,6 @@ impl Asked {
             return None;
         }
         if self.stretches.is_empty() {
-            self.strays.clear();
             return Some(Vec::new());
         }
         let order = order?;
