@@ -136,12 +136,13 @@ impl Pairing {
         });
         let among = Among {
             waiting,
+            since,
             behind,
             is_open: until.is_none(),
         };
         let answered = self.unseen.of_mut(d.reverse()).answered(among, runs);
         self.hidden.of_mut(d).take_waiting(answered);
-        self.claim(&mut cx.shared.rpc, cx.connection.id, d);
+        self.claim(&mut cx.shared.rpc, cx.connection.id, d, since);
     }
 
     /// A reply is hidden here.

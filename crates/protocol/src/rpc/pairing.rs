@@ -285,8 +285,14 @@ impl Pairing {
         p.hidden = hidden.or(p.hidden).or_else(may_be);
     }
 
-    /// Replies to requests of a direction have passed unseen: those that are doubted have theirs.
-    pub(super) fn claim(&mut self, shared: &mut Shared, id: ConnectionId, d: Direction) {
+    /// Replies to requests of a direction that were sent since then have passed unseen: those that are doubted have theirs.
+    pub(super) fn claim(
+        &mut self,
+        shared: &mut Shared,
+        id: ConnectionId,
+        d: Direction,
+        since: Time,
+    ) {
         for (way, xid) in std::mem::take(&mut self.unclaimed) {
             let Some(mut p) = shared.remove((id, way, xid)) else {
                 continue;
@@ -294,9 +300,10 @@ impl Pairing {
             if way == d {
                 self.hide(&mut p);
             }
+            let may_claim = way != d || p.request.last.time >= since;
             match p.claimed {
-                Some(_) => self.doubtful.push_back((way, xid)),
-                None => self.unclaimed.push_back((way, xid)),
+                None if may_claim => self.unclaimed.push_back((way, xid)),
+                _ => self.doubtful.push_back((way, xid)),
             }
             shared.insert(p);
         }

@@ -82,6 +82,8 @@ pub(super) struct Waiting {
 pub(super) struct Among {
     /// In the order in which they were sent; `None` where some are hidden and nothing says how many.
     pub waiting: Option<Vec<Waiting>>,
+    /// Who was asked before has been answered, or never will be.
+    pub since: Time,
     /// So many more at most were sent behind them.
     pub behind: u64,
     /// Whether the last reply may lack its end: nothing was seen behind it.
@@ -186,6 +188,8 @@ impl Unseen {
             self.forget(last);
             return Answered::default();
         };
+        let before = Time(among.since.0.saturating_sub(1));
+        let later_than = self.unknown.max(Some(before));
         let mut cursor = Cursor::new(&runs.runs);
         let mut answered = Answered {
             hidden: Vec::new(),
@@ -209,7 +213,7 @@ impl Unseen {
                 length: own.waiting.length,
                 first,
                 last,
-                later_than: self.unknown,
+                later_than,
             });
         }
         answered
@@ -377,6 +381,7 @@ mod tests {
         };
         Among {
             waiting: Some(lengths.iter().zip(0..).map(wait).collect()),
+            since: Time::MIN,
             behind: 0,
             is_open: false,
         }
