@@ -222,8 +222,7 @@ impl Pairing {
     /// Keeps the order of requests, and gives up the oldest when too many wait.
     fn remember(&mut self, cx: &mut Context<'_>, d: Direction, xid: u32) {
         self.order.push_back((d, xid));
-        let waiting = |s: &Pairing| (s.outstanding.to_server + s.outstanding.to_client) as usize;
-        while waiting(self) > limits::OUTSTANDING {
+        while self.outstanding() > limits::OUTSTANDING {
             let Some((d, xid)) = self.order.pop_front() else {
                 return;
             };
@@ -238,10 +237,19 @@ impl Pairing {
                 self.give_up(cx, p, Reason::Evicted, now);
             }
         }
-        if self.order.len() > 2 * waiting(self) + 1024 {
-            let (shared, id) = (&cx.shared.rpc, cx.connection.id);
-            self.order.retain(|&(d, xid)| shared.contains((id, d, xid)));
+        if self.order.len() > 2 * self.outstanding() + 1024 {
+            self.forget_answered(&cx.shared.rpc, cx.connection.id);
         }
+    }
+
+    /// Calls that are waited for, of both directions.
+    fn outstanding(&self) -> usize {
+        (self.outstanding.to_server + self.outstanding.to_client) as usize
+    }
+
+    /// Those that are over are no more in the order of requests.
+    fn forget_answered(&mut self, shared: &Shared, id: ConnectionId) {
+        self.order.retain(|&(d, xid)| shared.contains((id, d, xid)));
     }
 
     /// A call is no longer waited for.
@@ -326,14 +334,17 @@ impl Pairing {
     /// The calls of a direction that were sent then and wait, in the order in which they were; `None` where there is too much
     /// to look at.
     pub(super) fn waiting(
-        &self,
+        &mut self,
         shared: &Shared,
         id: ConnectionId,
         d: Direction,
         (since, until): (Time, Time),
     ) -> Option<Vec<u32>> {
-        if self.order.len() > MANY {
+        if self.outstanding() > MANY {
             return None;
+        }
+        if self.order.len() > MANY {
+            self.forget_answered(shared, id);
         }
         let waits = |p: &Pending| (since..=until).contains(&p.request.last.time);
         let all = self.unclaimed.iter().chain(&self.order);
