@@ -486,6 +486,33 @@ fn a_reply_that_was_seen_to_a_request_that_was_not_is_not_waited_for() {
     assert_eq!(bounds(of(&calls, 21)), Some((35, 35)));
 }
 
+/// Two were answered in the other order, and very many since.
+#[test]
+fn who_has_been_answered_is_not_waited_for_however_many_have() {
+    let mut w = Wire::tcp();
+    w.teach(1, 10, as_it_is);
+    for x in [16, 17] {
+        w.up(2, &record(&write_call(x, 8192)));
+    }
+    for x in [17, 16] {
+        w.down(3, &write_reply(x, 8192));
+    }
+    for x in 18..400 {
+        w.up(4, &record(&write_call(x, 8192)));
+        w.down(5, &write_reply(x, 8192));
+    }
+    for x in 400..404 {
+        w.up(20, &record(&write_call(x, 8192)));
+    }
+    for (ms, two) in [(30, [400, 401]), (40, [403, 402])] {
+        let two = two.map(|x| record(&write_reply(x, 8192))).concat();
+        w.cut(DOWN, ms, &two, 56);
+    }
+    let calls = w.end(50);
+    assert_eq!(bounds(of(&calls, 401)), Some((30, 30)));
+    assert_eq!(bounds(of(&calls, 402)), Some((40, 40)));
+}
+
 #[test]
 fn replies_behind_the_last_that_was_seen_come_in_their_turn() {
     let mut w = Wire::tcp();
