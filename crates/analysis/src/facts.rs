@@ -13,7 +13,7 @@ use crate::locks::LockWaits;
 use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::path::PathEstimate;
-use crate::results::{CaptureResult, HostResult};
+use crate::results::{CaptureResult, HostResult, Side};
 use crate::sql::SqlResult;
 use crate::startup::ClientStartup;
 use crate::stats::{Distribution, FewLong};
@@ -241,6 +241,15 @@ impl<'a> Facts<'a> {
     pub(crate) fn are_few_turns(&self) -> bool {
         self.kind == Kind::Turns
             && (self.account.calls < FEW_TURNS || rarely_beyond_ns(self.server_part()).is_some())
+    }
+
+    /// Whether one of the captures was taken there.
+    pub(crate) fn has_capture_at(&self, side: Side) -> bool {
+        match side {
+            Side::Client => self.client.is_some(),
+            Side::Server => self.server.is_some(),
+            _ => false,
+        }
     }
 
     /// Whether a part of the account may be accused: calls are slow, it is a quarter of their time, and

@@ -8,7 +8,7 @@ use crate::findings::{Of, Rule, broken_off_ns, meanwhile, tier, waited_in_vain_n
 use crate::results::{Concentrated, Finding, Side, What};
 use crate::stats::FewLong;
 use crate::text::{Text, Value, text};
-use ledger::{Place, Sum};
+use ledger::{Line, Place};
 use nobody::{cut, few_turns, locked, no_calls, not_slow, overlap, silent, unexplained, untold};
 use std::net::IpAddr;
 
@@ -297,21 +297,24 @@ fn part(facts: &Facts<'_>, blame: &Blame, cause: Option<&Finding>) -> Text {
 
 /// What a side's largest line means, where no finding has a quarter of the time.
 fn largest(facts: &Facts<'_>, side: Side) -> Text {
+    largest_of(facts, side).map_or_else(Text::default, |line| {
+        text!(
+            ", most of it {cause}, {ns} in all",
+            cause = line.cause.name(),
+            ns = Value::Duration(line.ns.lo_ns),
+        )
+    })
+}
+
+fn largest_of(facts: &Facts<'_>, side: Side) -> Option<Line> {
     let place = match side {
         Side::Client => Place::Client,
         Side::Network => Place::Network,
         _ => Place::Server,
     };
     let lines = facts.account.sums.lines();
-    let own = lines.iter().filter(|s| s.line.side == place);
-    own.max_by_key(|s| s.line.ns.lo_ns)
-        .map_or_else(Text::default, |Sum { line, .. }| {
-            text!(
-                ", most of it {cause}, {ns} in all",
-                cause = line.cause.name(),
-                ns = Value::Duration(line.ns.lo_ns),
-            )
-        })
+    let own = lines.into_iter().filter(|s| s.line.side == place);
+    own.max_by_key(|s| s.line.ns.lo_ns).map(|s| s.line)
 }
 
 fn cost(facts: &Facts<'_>, cause: &Finding) -> Text {

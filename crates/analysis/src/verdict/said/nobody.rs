@@ -1,6 +1,6 @@
 //! The sentences of verdicts that accuse nobody: why, and what would tell.
 
-use super::{each, largest};
+use super::{each, largest, largest_of};
 use crate::diagnose::Kind;
 use crate::facts::{ACCUSED_SHARE, Basis, FEW_TURNS, Facts};
 use crate::findings::Rule;
@@ -144,11 +144,16 @@ pub(super) fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
         },
         side = blame.side,
         most = largest(facts, blame.side),
-        why = match facts.kind {
-            Kind::Turns if !facts.streams.are_copies() => {
-                "in a protocol that is not known that may be time between messages"
+        why = match (largest_of(facts, blame.side).map(|line| line.cause), facts.kind) {
+            // Who waits for room has something to say.
+            (Some(Cause::SmallWindow), _) if !facts.has_capture_at(blame.side) => text!(
+                "the {side}'s window was full, and whether its process reads slowly or what it acknowledges waits on the way, a capture at the {side} tells",
+                side = blame.side,
+            ),
+            (_, Kind::Turns) if !facts.streams.are_copies() => {
+                "in a protocol that is not known that may be time between messages".into()
             }
-            Kind::Turns | Kind::Calls => "why it did, these packets do not say",
+            (_, Kind::Turns | Kind::Calls) => "why it did, these packets do not say".into(),
         },
     )
 }
