@@ -266,10 +266,10 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         };
     }
     // Without a finding only what its lines say by themselves is held against a side.
-    let [own, other] = match top {
-        Some(_) => [first, second],
-        None => [first, second].map(|blame| blame.plain(facts).0),
-    };
+    let [own, other] = [first, second].map(|blame| match of(blame.side) {
+        Some(_) => blame,
+        None => blame.plain(facts).0,
+    });
     if other.shares_with(&own) || is_half_crossings(facts, blames) {
         return Ground::Shared([first, second], top);
     }
