@@ -197,10 +197,15 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         let beyond = lost.min(left);
         left -= beyond;
         transfer -= lost - beyond;
-        let rest = match &facts.classes {
+        let mut rest = match &facts.classes {
             Some(classes) => classes.divide(&call.held, lost, 0, ledger),
             None => Bounds::exactly(lost),
         };
+        if call.has_holes {
+            // What else it waited for, these captures do not show.
+            rest.lo_ns = 0;
+            ledger.charge(Cause::Unknown, d, rest);
+        }
         ledger.charge(call.lost.cause(), d, rest);
     } else if let Some(classes) = &facts.classes {
         let rest = classes.divide(&call.held, transfer, 0, ledger);
