@@ -4,6 +4,8 @@ mod doubt;
 mod late;
 mod midway;
 
+mod losses;
+
 use super::*;
 use model::{EpisodeKind, Pace, PerClass, TimeClass};
 use proptest::prelude::*;

@@ -258,6 +258,22 @@ pub(crate) fn judged_within(calls: u64, each: i64, lines: &[(ledger::Cause, Boun
     judged_each((0..calls).map(|_| (each, lines.to_vec())))
 }
 
+/// The same of what the client's capture alone shows.
+pub(crate) fn judged_alone(calls: u64, lines: &[(ledger::Cause, i64)]) -> Verdict {
+    let mut fixture = Fixture::alone(Vantage::Client);
+    let (mut sums, mut ledger) = (ledger::Sums::new(), ledger::Ledger::default());
+    for _ in 0..calls {
+        ledger.clear(Bounds::exactly(lines.iter().map(|(_, ns)| ns).sum()));
+        for &(cause, ns) in lines {
+            ledger.charge(cause, Direction::ToServer, Bounds::exactly(ns));
+        }
+        sums.add(&ledger);
+    }
+    fixture.account = Account::of(Basis::Client, sums);
+    let facts = fixture.facts();
+    verdict(&facts, &super::check(&facts))
+}
+
 /// The same where each takes its own time, all of which is this cause's.
 pub(crate) fn judged_of(cause: ledger::Cause, times: &[i64]) -> Verdict {
     let each = times.iter();

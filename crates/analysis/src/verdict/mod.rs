@@ -391,10 +391,10 @@ fn is_beside_calls(f: &Finding) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::findings::testing::{MS, judged, judged_of, judged_within};
+    use crate::findings::testing::{MS, judged, judged_alone, judged_of, judged_within};
     use crate::results::Side;
     use ledger::Bounds;
-    use ledger::Cause::{Chatty, Nagle, NotWriting, Path, Service, Transfer};
+    use ledger::Cause::{Chatty, Nagle, NotWriting, Path, Service, SmallWindow, Transfer};
 
     #[test]
     fn calls_that_together_take_no_longer_than_one_may_are_not_slow() {
@@ -414,6 +414,16 @@ mod tests {
         assert_eq!(side(56, 22, 22), Side::Server);
         // Nothing of it would have been spared.
         assert_eq!(side(56, 0, 44), Side::Server);
+    }
+
+    #[test]
+    fn a_window_that_was_full_far_away_is_asked_for_there() {
+        let lines = [(SmallWindow, 9 * MS), (Path, MS)];
+        let alone = judged_alone(10, &lines);
+        assert_eq!(alone.side, Side::Undetermined);
+        let asked = "a capture at the server tells";
+        assert!(alone.sentence.to_string().contains(asked));
+        assert!(!judged(10, &lines).sentence.to_string().contains(asked));
     }
 
     #[test]

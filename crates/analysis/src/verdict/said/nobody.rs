@@ -144,10 +144,13 @@ pub(super) fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
         },
         side = blame.side,
         most = largest(facts, blame.side),
-        why = match (largest_of(facts, blame.side).map(|line| line.cause), facts.kind) {
+        why = match (
+            largest_of(facts, blame.side).map(|line| line.cause),
+            facts.kind
+        ) {
             // Who waits for room has something to say.
             (Some(Cause::SmallWindow), _) if !facts.has_capture_at(blame.side) => text!(
-                "the {side}'s window was full, and whether its process reads slowly or what it acknowledges waits on the way, a capture at the {side} tells",
+                "the {side}'s window was full: whether its process reads slowly or the path is slow, a capture at the {side} tells",
                 side = blame.side,
             ),
             (_, Kind::Turns) if !facts.streams.are_copies() => {
