@@ -2,9 +2,8 @@
 
 mod doubt;
 mod late;
-mod midway;
-
 mod losses;
+mod midway;
 
 use super::*;
 use model::{EpisodeKind, Pace, PerClass, TimeClass};
