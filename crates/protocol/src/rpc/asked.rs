@@ -80,8 +80,16 @@ impl Asked {
     }
 
     /// A request was seen, behind those that were hidden between it and the one before.
+    #[inline]
     pub(super) fn see(&mut self, xid: u32, hidden: Option<&Runs>) {
         let before = self.last.replace(xid);
+        if hidden.is_some() || self.lacks.is_some() {
+            self.pass(before, xid, hidden);
+        }
+    }
+
+    #[cold]
+    fn pass(&mut self, before: Option<u32>, xid: u32, hidden: Option<&Runs>) {
         let lacks = self.lacks.take();
         let passed = hidden.and_then(|runs| Some((runs.last()?, runs.bytes)));
         let (last, bytes) = match (lacks, passed) {
