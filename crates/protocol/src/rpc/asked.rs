@@ -9,7 +9,7 @@
 use super::kinds::Kinds;
 use super::positions::{ByteOrder, FAR, Runs};
 use super::unseen::{Answered, UNKNOWN, Waiting};
-use model::Time;
+use model::{Time, limits};
 use std::collections::VecDeque;
 
 /// Stretches of hidden requests whose replies were not all there; when there are more, nothing is known of any.
@@ -173,6 +173,10 @@ impl Asked {
     /// Replies have passed to hidden requests: to the first of those [that wait](Asked::waiting), and to some behind them.
     pub(super) fn take(&mut self, order: Option<ByteOrder>, kinds: &Kinds, answered: Answered) {
         self.behind.extend(answered.behind);
+        if self.behind.len() > limits::HIDDEN_CALLS {
+            self.behind = Vec::new();
+            self.uncounted = Some(Time(i64::MAX));
+        }
         let Some(order) = order else {
             return;
         };
@@ -182,6 +186,11 @@ impl Asked {
                 stretch.answered.push(length);
             }
         }
+    }
+
+    /// How many of those behind all that were seen have had their replies.
+    pub(super) fn answered_behind(&self) -> u64 {
+        self.behind.len() as u64
     }
 
     /// What it keeps.

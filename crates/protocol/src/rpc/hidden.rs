@@ -222,7 +222,7 @@ impl Lane {
             (bytes, Some(shortest)) => bytes / shortest,
             (_, None) => u64::MAX,
         };
-        (waiting, behind)
+        (waiting, behind.saturating_sub(self.asked.answered_behind()))
     }
 
     /// How their XIDs count, where none is left out.

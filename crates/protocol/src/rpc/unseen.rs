@@ -304,6 +304,7 @@ fn passed(among: &Among, bytes: u64) -> Option<Passed> {
         .map(|length| of(*length).saturating_add(others))
         .collect();
     let in_all = (waiting.len() as u64).saturating_add(among.behind);
+    let in_all = in_all.min(limits::HIDDEN_CALLS as u64);
     let mut counts = adding::counts_within(&lengths, bytes, &most, in_all)?;
     let in_all: u64 = counts.iter().sum();
     let mut take = |w: &Waiting| {
@@ -433,6 +434,14 @@ mod tests {
         assert_eq!(answered(&seven, 400), None);
         assert_eq!(answered(&among(&[8_324, 164]), 5_000), None);
         assert_eq!(answered(&among(&[1, 2, 3, 4]), 5), None);
+    }
+
+    #[test]
+    fn what_is_more_than_can_be_remembered_says_nothing() {
+        let mut one = among(&[28]);
+        one.behind = u64::MAX;
+        assert_eq!(answered(&one, 28 << 40), None);
+        assert_eq!(answered(&one, 28 * 1_000), Some(vec![0]));
     }
 
     #[test]
