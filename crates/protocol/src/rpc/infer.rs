@@ -115,10 +115,7 @@ impl Pairing {
             return;
         };
         let since = self.passed_over();
-        let seen = match self.unseen.of(d.reverse()).would_tell(since) {
-            true => self.waiting(&cx.shared.rpc, cx.connection.id, d, (since, last)),
-            false => None,
-        };
+        let seen = self.waiting(&cx.shared.rpc, cx.connection.id, d, (since, last));
         let lane = self.hidden.of_mut(d);
         let (hidden, behind) = lane.waiting(since);
         let waiting = seen.zip(hidden).map(|(seen, mut waiting)| {
@@ -134,13 +131,20 @@ impl Pairing {
             waiting.sort_by_key(|w| (w.sent, w.is_hidden));
             waiting
         });
+        let unseen = self.unseen.of_mut(d.reverse());
+        // Whether the first of them has been answered may not be known.
+        let is_known = |waiting: &Vec<Waiting>| {
+            let first = waiting.first();
+            first.is_none_or(|first| unseen.would_tell(first.sent))
+        };
+        let waiting = waiting.filter(is_known);
         let among = Among {
             waiting,
             since,
             behind,
             is_open: until.is_none(),
         };
-        let answered = self.unseen.of_mut(d.reverse()).answered(among, runs);
+        let answered = unseen.answered(among, runs);
         self.hidden.of_mut(d).take_waiting(answered);
         self.claim(&mut cx.shared.rpc, cx.connection.id, d, since);
     }

@@ -224,9 +224,9 @@ impl Unseen {
         self.unknown = self.unknown.max(Some(then));
     }
 
-    /// Whether it would be known if requests sent since then had been answered unseen.
-    pub(super) fn would_tell(&self, since: Time) -> bool {
-        Some(since) > self.unknown
+    /// Whether it would be known if a request sent then, or any behind it, had been answered unseen.
+    pub(super) fn would_tell(&self, sent: Time) -> bool {
+        Some(sent) > self.unknown
     }
 
     /// The first reply of this length that can be this call's.
