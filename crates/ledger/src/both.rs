@@ -9,7 +9,7 @@ use crate::classes::Classes;
 use crate::half::Half;
 use crate::held::Held;
 use crate::one::Lost;
-use crate::paced::Paced;
+use crate::paced::{Paced, behind_others};
 use crate::spared::{Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
@@ -154,11 +154,8 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
             lost => (lost.cause(), lost.cause()),
         };
         charge(path, d, call.path_ns);
-        // It stands behind others, which acknowledgements let go.
-        let paced = facts.paced[back.index()].filter(|_| call.lost == Lost::Nothing);
-        let rest = paced.map_or(call.transfer_ns, |paced| {
-            paced.charge(back, None, call.transfer_ns, ledger)
-        });
+        let paced = facts.paced[back.index()];
+        let rest = behind_others(paced, call.lost, back, call.transfer_ns, ledger);
         let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
         charge(transfer, back, rest);
         let mut known = own + call.behind_ns + call.transfer_ns + call.path_ns;

@@ -15,7 +15,7 @@ use crate::half::Half;
 use crate::held::{Held, HeldUp};
 use crate::kept::Pack;
 use crate::late::Late;
-use crate::paced::Paced;
+use crate::paced::{Paced, behind_others};
 use crate::spared::{Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind, TimeClass};
@@ -518,9 +518,7 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     let mut resent = (call.response_held_ns - known).clamp(0, left);
     if facts.to_server.is_here() {
         let behind = call.behind_ns.clamp(0, left - resent);
-        // Behind others, which acknowledgements let go.
-        let paced = facts.paced[back.index()].filter(|_| call.lost == Lost::Nothing);
-        let rest = paced.map_or(resent, |paced| paced.charge(back, None, resent, ledger));
+        let rest = behind_others(facts.paced[back.index()], call.lost, back, resent, ledger);
         ledger.charge(call.lost.passing(), back, Bounds::exactly(rest));
         ledger.charge(Cause::Loss, d, Bounds::exactly(behind));
         left -= resent + behind;

@@ -1,7 +1,7 @@
 //! What acknowledgements let go of a message, round trip after round trip: because its sender's congestion window begins small,
 //! because its buffer holds no more, or because a line on the way is full.
 
-use crate::{Bounds, Cause, Ledger, passing_ns};
+use crate::{Bounds, Cause, Ledger, Lost, passing_ns};
 use model::{Direction, Pace};
 
 /// What a connection begins with (RFC 6928), at most.
@@ -117,4 +117,17 @@ impl Paced {
         }
         ns - own
     }
+}
+
+/// Charges what a message waited in its sender's TCP behind others, which acknowledgements let go; gives what they do not
+/// explain, which after a loss is all of it.
+pub(crate) fn behind_others(
+    paced: Option<Paced>,
+    lost: Lost,
+    d: Direction,
+    ns: i64,
+    ledger: &mut Ledger,
+) -> i64 {
+    let paced = paced.filter(|_| lost == Lost::Nothing);
+    paced.map_or(ns, |paced| paced.charge(d, None, ns, ledger))
 }

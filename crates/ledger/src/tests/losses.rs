@@ -30,3 +30,32 @@ fn of_a_call_of_which_bytes_are_missing_a_loss_explains_nothing_for_certain() {
     // Of what a message takes to leave it is not known either.
     assert_eq!(loss(true), [25, 35].map(|ms| Bounds::between(0, ms * MS)));
 }
+
+/// An answer that its sender's TCP held for 30 of 40 ms behind others, at a pace that grows.
+#[test]
+fn what_stands_behind_others_waits_for_the_congestion_window_unless_something_was_lost() {
+    let truth = Truth {
+        request: 0,
+        out: 0,
+        service: 40 * MS,
+        response: 0,
+        back: 0,
+    };
+    let causes = |lost| {
+        let call = One {
+            lost,
+            response_held_ns: 30 * MS,
+            ..truth.at_server()
+        };
+        let facts = OneFacts {
+            paced: [None, Paced::of(Pace::Grows, 10 * MS, None)],
+            ..one_facts(Half::Here, Half::Here)
+        };
+        let mut sums = Sums::new();
+        sums.add(&of_one(&call, &facts));
+        [Cause::SlowStart, Cause::Service].map(|cause| sums.of(cause))
+    };
+    let exactly = |ms: [i64; 2]| ms.map(|ms| Bounds::exactly(ms * MS));
+    assert_eq!(causes(Lost::Nothing), exactly([30, 10]));
+    assert_eq!(causes(Lost::Segments), exactly([0, 10]));
+}
