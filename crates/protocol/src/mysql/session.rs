@@ -163,6 +163,10 @@ impl SessionTrait for Session {
             self.prepared.forget_last();
         }
         if hole == Hole::Gap {
+            if self.phase == Phase::File {
+                // It may hold the file's end, and all that followed.
+                self.phase = Phase::Commands;
+            }
             self.pairing.gap(d, at);
         }
     }

@@ -92,6 +92,9 @@ impl Session {
         {
             return Step::Opaque;
         }
+        if self.phase == Phase::File && !self.in_step {
+            return Step::Skip;
+        }
         // Only commands have the number 0; a logon or file whose end was not seen is over.
         let phase = match header.sequence {
             0 if self.phase != Phase::Stream => Phase::Commands,
@@ -278,7 +281,10 @@ impl Session {
                 self.goes_on(span);
             }
             Sent::File => {
-                self.phase = Phase::Commands;
+                // Of one that is cut off more comes, until the server answers.
+                if !span.end_missing {
+                    self.phase = Phase::Commands;
+                }
                 self.goes_on(span);
             }
         }

@@ -187,7 +187,12 @@ impl Session {
                 first.exchange.op = op::COPY;
                 self.phase = Phase::File;
             }
-            _ => self.answered(cx),
+            _ => {
+                if self.phase == Phase::File {
+                    self.phase = Phase::Commands;
+                }
+                self.answered(cx);
+            }
         }
     }
 

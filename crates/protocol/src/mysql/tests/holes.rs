@@ -184,3 +184,45 @@ fn a_capture_may_end_at_any_moment() {
     );
     assert_eq!(reason(&begun, Close::Reset), "incomplete no-answer");
 }
+
+/// What is cut off holds where its next packet stands. They have numbers, among them 0, and may look like commands.
+#[test]
+fn a_file_that_the_snap_length_cuts_goes_on_until_the_server_answers() {
+    let mut looks_like_a_command = query("select 2");
+    looks_like_a_command.extend([b'x'; 40]);
+    let events = [
+        up(&query("load data local infile 'f' into table t")),
+        down(&packets(1, &[b"\xfbf"])),
+        Cut(UP, packets(2, &[&[b'1'; 300]])[..40].to_vec(), 3_000),
+        Cut(UP, looks_like_a_command[..20].to_vec(), 1_000),
+        up(&query("select 3")),
+        Cut(UP, vec![b'3'; 20], 1_000),
+        down(&packets(9, &[&[0, 3, 0, 2, 0, 0, 0]])),
+        up(&query("select 1")),
+        down(&result(1)),
+    ];
+    let calls = joined(&events, Close::Finished).calls;
+    assert_eq!(
+        summaries(&calls),
+        [
+            expected("COPY", "ok", [1, 6, 7, 7]),
+            expected("EXECUTE", "ok", [8, 8, 9, 9])
+        ]
+    );
+    assert_eq!(calls[0].detail.get(Field::Affected), Some(3));
+}
+
+#[test]
+fn behind_a_gap_in_a_file_commands_are_looked_for() {
+    let events = [
+        up(&query("load data local infile 'f' into table t")),
+        down(&packets(1, &[b"\xfbf"])),
+        Cut(UP, packets(2, &[&[b'1'; 300]])[..40].to_vec(), 3_000),
+        Gap(UP, 5_000),
+        up(&query("select 1")),
+        down(&result(1)),
+    ];
+    let calls = joined(&events, Close::Finished).calls;
+    let last = calls.last().unwrap();
+    assert_eq!((last.op.as_str(), calls.len()), ("EXECUTE", 2));
+}
