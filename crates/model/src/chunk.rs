@@ -35,17 +35,28 @@ impl Direction {
 /// Since when a sender's TCP would have held bytes, had they been written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeldSince {
+    /// Since when in all: they may have stood behind others first, of which TCP let go as many as were acknowledged, by its
+    /// congestion window (RFC 5681) or the room in the sender's buffer.
     pub at: Time,
-    pub by: HeldBy,
+    /// Since when by trouble: loss recovery, a closed window, Nagle's algorithm, a delayed acknowledgement.
+    pub troubled: Option<Time>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum HeldBy {
-    /// Loss recovery, a closed window, Nagle's algorithm, a delayed acknowledgement.
-    Trouble,
-    /// They stood behind others, of which TCP let go as many as were acknowledged: by its congestion window (RFC 5681), or
-    /// the room in the sender's buffer.
-    Backlog,
+impl HeldSince {
+    /// Behind others alone.
+    #[must_use]
+    pub fn behind(at: Time) -> HeldSince {
+        HeldSince { at, troubled: None }
+    }
+
+    /// By trouble alone.
+    #[must_use]
+    pub fn troubled(at: Time) -> HeldSince {
+        HeldSince {
+            at,
+            troubled: Some(at),
+        }
+    }
 }
 
 /// A run of stream bytes that came in one packet: first those that were captured, then those that

@@ -32,7 +32,7 @@ pub mod word;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Vanished, Wait};
 pub use call::{Call, Change, Code, HiddenResponse, Mark, Outcome, Outstanding, Protocol, Reason};
-pub use chunk::{Chunk, Close, Direction, HeldBy, HeldSince};
+pub use chunk::{Chunk, Close, Direction, HeldSince};
 pub use count::{counted, grouped};
 pub use detail::{Detail, Field, FieldKind};
 pub use endpoint::{ConnectionId, Endpoint, Transport};

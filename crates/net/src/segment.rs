@@ -57,8 +57,26 @@ pub struct Tcp {
     /// bytes that came twice (RFC 2883).
     pub sack: [(u32, u32); 2],
     pub sack_count: u8,
+    /// Bytes of options in the header, with padding, whether captured or not: so much less data fits.
+    pub options_length: u8,
     /// Some of the options were not captured: those that were not read are unknown, not absent.
     pub options_cut: bool,
+}
+
+/// Bytes that time stamps take in each segment, with their padding (RFC 7323 appendix A).
+const STAMPS: u8 = 12;
+
+impl Tcp {
+    /// Bytes of data that do not fit into this segment for its options (RFC 6691 section 2): selective
+    /// acknowledgements make it shorter than others of its connection.
+    pub(crate) fn options_take(&self) -> u32 {
+        self.options_length.max(self.stamps_take()).into()
+    }
+
+    /// The same of what all segments of its connection have.
+    pub(crate) fn stamps_take(&self) -> u8 {
+        self.timestamps.map_or(0, |_| STAMPS)
+    }
 }
 
 /// TCP flags: the header's low eight bits.

@@ -6,8 +6,7 @@ use crate::shared::Shared;
 use crate::sql::Opaque;
 use model::sqlnet::SqlNetSession;
 use model::{
-    Close, ConnectionId, Direction, Endpoint, HeldBy, HeldSince, Mark, Problems, Reason, Time,
-    Transport,
+    Close, ConnectionId, Direction, Endpoint, HeldSince, Mark, Problems, Reason, Time, Transport,
 };
 use serde::{Deserialize, Serialize};
 
@@ -125,8 +124,12 @@ impl Span {
     /// carry those.
     #[must_use]
     pub fn request_held_ns(&self) -> i64 {
-        let since = (self.last_held_since).filter(|s| s.by != HeldBy::Backlog);
-        held_ns(since, self.first.time, self.last.time)
+        let troubled = self.last_held_since.and_then(|s| s.troubled);
+        held_ns(
+            troubled.map(HeldSince::troubled),
+            self.first.time,
+            self.last.time,
+        )
     }
 
     /// Joins the next part of the same message.

@@ -93,6 +93,7 @@ impl TcpParts<'_> {
             flags: Flags(flags),
             accurate_ecn: offset & 1 != 0,
             window: u16::from_be_bytes([w0, w1]),
+            options_length: ((offset >> 4) * 4).saturating_sub(self.fixed.len() as u8),
             ..Tcp::default()
         }
     }

@@ -20,7 +20,7 @@ use super::recovery::Stretch;
 use crate::Segment;
 use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
 use crate::identifications::{SILENCE_NS, Silences};
-use model::{DirectionSummary, EpisodeKind, HeldBy, HeldSince, Mark, Time};
+use model::{DirectionSummary, EpisodeKind, HeldSince, Mark, Time};
 use serde::{Deserialize, Serialize};
 
 /// A segment that follows an acknowledgement within this was released by it.
@@ -86,8 +86,9 @@ pub(super) struct Held {
     /// Late ones of several segments since the last that was not.
     slow: u8,
     last_data: Option<Mark>,
-    /// Whether that was pushed: its sender had nothing more queued.
+    /// Whether that was pushed: its sender had nothing more queued. And whether it pushes at all.
     pushed: bool,
+    pushes: bool,
     /// Whether packets in the silence before the one that came behind it never came past the capture.
     skipped: bool,
     silences: Silences,
@@ -103,8 +104,9 @@ pub(super) struct Held {
     small: Option<Small>,
     /// The acknowledgement of that segment.
     small_acknowledged: Option<Release>,
-    /// End of the last segment if it was of the maximum size, or several of them and nothing more: what follows
-    /// it is of the same message.
+    /// End of the last segment.
+    end: u64,
+    /// The same if it was of the maximum size, or several of them and nothing more: what follows it is of the same message.
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
     advanced: Option<Mark>,
@@ -261,14 +263,20 @@ impl Held {
     }
 
     /// Since when the sender has had more queued than it could send, if a segment that leaves now shows
-    /// that it has.
-    fn backlog_at(&self, now: Time) -> Option<Time> {
-        self.full?;
+    /// that it has. Behind what was not pushed more was, however late TCP lets it go: a timer may, to probe (RFC 8985
+    /// section 7). So may it be behind what others had queued before, while a lost window is rebuilt.
+    fn backlog_at(&self, now: Time, acknowledged: Option<u64>, rebuilding: bool) -> Option<Time> {
+        let goes_on = self.pushes && !self.pushed;
+        if self.full.is_none() && !goes_on {
+            return None;
+        }
         let last = self.last_data?.time;
         let soon = |at: Time| (0..=RELEASED_WITHIN_NS).contains(&(now - at));
         let released = self.heard.is_some_and(|at| at >= last && soon(at));
         let same_burst = self.backlog.is_some() && soon(last);
-        (released || same_burst).then(|| self.backlog.unwrap_or(last))
+        let is_in_flight = acknowledged.is_some_and(|acknowledged| acknowledged < self.end);
+        let was_queued = is_in_flight && (goes_on || (rebuilding && self.backlog.is_some()));
+        (released || same_burst || was_queued).then(|| self.backlog.unwrap_or(last))
     }
 
     /// Whether an acknowledgement came late just now.
@@ -448,25 +456,25 @@ impl Held {
             };
             self.ready = Some(Box::new((kind, Stretch::of(since, s.mark, s.order))));
         }
-        let backlog = self.backlog_at(now);
-        let held = |by, at| Some(HeldSince { at, by });
+        let backlog = self.backlog_at(now, acknowledged, rebuilding);
         let held_since = if let Some(late) = late {
-            held(HeldBy::Trouble, late.since.time)
+            Some(HeldSince::troubled(late.since.time))
         } else if !self.is_near() {
             None
         } else if let Some(r) = by_nagle {
-            held(HeldBy::Trouble, r.since)
+            Some(HeldSince::troubled(r.since))
         } else {
             let behind = backlog.or_else(|| {
                 let released = rebuilding && self.advanced.is_some_and(|mark| follows(mark.time));
                 self.last_data.map(|last| last.time).filter(|_| released)
             });
-            behind.and_then(|at| held(HeldBy::Backlog, at))
+            behind.map(HeldSince::behind)
         };
         self.backlog = backlog;
         if is_small {
             self.small = Some(Small { end, at: now });
         }
+        self.end = end;
         self.full = ends_full.then_some(end);
         self.carried = match was_drained {
             _ if rebuilding => 0,
@@ -477,6 +485,7 @@ impl Held {
         (self.begun, self.was_closed) = (None, false);
         self.last_data = Some(s.mark);
         self.pushed = s.tcp.flags.psh();
+        self.pushes |= self.pushed;
         // Messages may all be as large as the largest that was seen; what TCP cut is full.
         let bytes = s.payload_length;
         self.goes_on = (is_known && ends_full) || (self.pushed && bytes == self.cut);
@@ -507,13 +516,14 @@ const EVERY_HOST_ACCEPTS: u32 = 536;
 const ETHERNET: u32 = 1_460;
 
 impl Size {
-    /// A segment is small below what both sides' options allow, less the timestamps, or below the largest
+    /// A segment is small below what both sides' options allow, less its own options, or below the largest
     /// segment seen, but at least what every host must accept.
     pub(super) fn of(s: &Segment, mss: Option<u16>, largest: u32) -> Size {
-        const TIMESTAMPS: u32 = 12;
         let bytes = s.payload_length;
+        let options = s.tcp.options_take();
         let Some(mss) = mss else {
-            let is_small = bytes < largest.max(EVERY_HOST_ACCEPTS);
+            let beside_stamps = options - u32::from(s.tcp.stamps_take());
+            let is_small = bytes + beside_stamps < largest.max(EVERY_HOST_ACCEPTS);
             return Size {
                 is_small,
                 may_be_small: largest <= ETHERNET,
@@ -521,7 +531,6 @@ impl Size {
                 is_known: false,
             };
         };
-        let options = s.tcp.timestamps.map_or(0, |_| TIMESTAMPS);
         let most = u32::from(mss).saturating_sub(options).max(1);
         Size {
             is_small: bytes < most,

@@ -210,11 +210,15 @@ fn opened(meter: &mut Meter, s: &Segment, handshake: &Handshake) {
     }
 }
 
-/// The most data that a segment of `stream` carries on the wire: options take from the maximum segment
-/// size (RFC 6691 section 2).
+/// The most data that segment `s` of `stream` carries on the wire.
 pub(super) fn full_size(s: &Segment, stream: &Stream) -> u64 {
-    const TIMESTAMPS: u64 = 12;
-    let options = s.tcp.timestamps.map_or(0, |_| TIMESTAMPS);
+    let options = u64::from(s.tcp.options_take());
+    stream.full_sized().saturating_sub(options).max(1)
+}
+
+/// The most data that segments of `stream` carry as a rule, of which `s` acknowledges some.
+fn usual_size(s: &Segment, stream: &Stream) -> u64 {
+    let options = u64::from(s.tcp.stamps_take());
     stream.full_sized().saturating_sub(options).max(1)
 }
 
@@ -236,7 +240,7 @@ fn heard(
     stream: &mut Stream,
     position: u64,
 ) {
-    let full_sized = full_size(s, stream);
+    let full_sized = usual_size(s, stream);
     if let Some((ns, flight)) = stream.latest_round_trip.take() {
         let bytes = before.peer_acknowledged.map_or(0, |a| position - a);
         // Nobody delays an acknowledgement of what came behind a hole.

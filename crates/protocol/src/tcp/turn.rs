@@ -3,7 +3,8 @@
 use crate::session::{Context, held_ns};
 use crate::sql::Opaque;
 use model::{
-    Call, Chunk, Detail, HeldBy, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time, sql,
+    Call, Chunk, Detail, HeldSince, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time,
+    sql,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -19,8 +20,8 @@ pub(crate) struct Part {
     /// How long TCP held its first and its last packet.
     pub first_held_ns: i64,
     pub last_held_ns: i64,
-    /// Whether that was behind others, which were not acknowledged.
-    pub is_backlog: bool,
+    /// How much of that was by trouble, and not behind others, which were not acknowledged.
+    pub last_troubled_ns: i64,
     /// Whether the capture lacks its last byte.
     pub end_missing: bool,
 }
@@ -35,7 +36,7 @@ impl Part {
             bytes: length(chunk),
             first_held_ns: held_ns(chunk.held_since, before.time, chunk.mark.time),
             last_held_ns: 0,
-            is_backlog: false,
+            last_troubled_ns: 0,
             end_missing: false,
         }
     }
@@ -46,8 +47,10 @@ impl Part {
         self.end_missing = false;
         if chunk.mark.time >= self.last.time {
             self.last = chunk.mark;
-            self.last_held_ns = held_ns(chunk.held_since, self.first.time, chunk.mark.time);
-            self.is_backlog = chunk.held_since.is_some_and(|s| s.by == HeldBy::Backlog);
+            let held = |since| held_ns(since, self.first.time, chunk.mark.time);
+            let troubled = chunk.held_since.and_then(|s| s.troubled);
+            self.last_held_ns = held(chunk.held_since);
+            self.last_troubled_ns = held(troubled.map(HeldSince::troubled));
         }
     }
 
@@ -253,10 +256,7 @@ pub(super) fn call(
         outstanding: 1,
         retransmits: 0,
         // What holds back the first byte of a request is not seen: it may not have been written.
-        request_held_ns: match request.is_backlog {
-            true => 0,
-            false => request.last_held_ns,
-        },
+        request_held_ns: request.last_troubled_ns,
         response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
         inner_ns: [0; 2],
         hidden: None,

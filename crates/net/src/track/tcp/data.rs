@@ -11,7 +11,7 @@ use crate::track::recovery::Resent;
 use crate::track::sequence::ack_position;
 use crate::track::stream::{Start, Stream};
 use crate::{Handler, Segment};
-use model::{Direction, EpisodeKind, HeldBy, HeldSince, Time};
+use model::{Direction, EpisodeKind, HeldSince, Time};
 
 /// Bytes that come this soon after they were given up were only late in the file.
 const LATE_WITHIN_NS: i64 = 10 * MILLISECOND;
@@ -114,8 +114,7 @@ fn new_data<H: Handler>(
 }
 
 fn by_trouble(since: Option<Time>) -> Option<HeldSince> {
-    let by = HeldBy::Trouble;
-    since.map(|at| HeldSince { at, by })
+    since.map(HeldSince::troubled)
 }
 
 /// What held it up: recovery, the window, Nagle's algorithm, or what was before it.
@@ -168,7 +167,7 @@ fn held_up<H: Handler>(
         stream.paced.get_or_insert_default().void();
     }
     if let (Some(acknowledged), Some((flight, last))) = (stream.acknowledged, flight)
-        && held.is_some_and(|held| held.by == HeldBy::Backlog)
+        && held.is_some_and(|held| held.troubled.is_none())
         && (recovering, released, rebuilding) == (None, None, false)
         && stream.window.has_room(end, 2 * full_sized)
         && stream.is_unqueued()
@@ -177,7 +176,12 @@ fn held_up<H: Handler>(
         let round_trip = stream.round_trip_ns;
         paced.released(flight, acknowledged, full_sized, now - last, round_trip);
     }
-    by_trouble(recovering.or(released)).or(held)
+    let mut trouble = by_trouble(recovering.or(released));
+    if let (Some(trouble), Some(held)) = (&mut trouble, held) {
+        // It may have stood behind others before.
+        trouble.at = trouble.at.min(held.at);
+    }
+    trouble.or(held)
 }
 
 /// Measures a segment that begins in what was sent before: a probe, a late one, or one that was sent

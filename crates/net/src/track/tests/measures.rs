@@ -9,8 +9,7 @@ fn mss(n: u32) -> Vec<u8> {
 }
 
 fn held(at: Time) -> Option<HeldSince> {
-    let by = HeldBy::Trouble;
-    Some(HeldSince { at, by })
+    Some(HeldSince::troubled(at))
 }
 
 #[test]
@@ -384,6 +383,64 @@ fn what_follows_the_end_of_a_message_was_not_held_behind_it() {
         let seen = t.one();
         let held = seen.chunks.iter().filter(|c| c.held_since.is_some());
         assert_eq!(held.count() > 0, is_held, "{bytes}");
+    }
+}
+
+/// A server next to the capture, which has answered a few times; where it stands.
+fn near_server(t: &mut Script) -> (u32, u32) {
+    t.open();
+    for i in 0..4 {
+        t.c(1 + i * 4, 1 + i * 4, b"ask?");
+        t.s(1 + i * 4, 5 + i * 4, b"told");
+        t.wait(MS);
+    }
+    t.c(17, 17, b"ask?");
+    (17, 21)
+}
+
+#[test]
+fn behind_what_is_not_pushed_more_waits_however_late_it_leaves() {
+    for (flags, is_held) in [(ACK, true), (ACK | PSH, false)] {
+        let mut t = Script::new();
+        let (seq, ack) = near_server(&mut t);
+        let left = t.now;
+        t.send(ToClient, flags, seq, ack, &mss(500));
+        t.wait(15 * MS);
+        t.s(seq + 500, ack, b"more");
+        let seen = t.one();
+        let more = seen.chunks.iter().find(|c| c.data == b"more").unwrap();
+        let since = more.held_since.map(|s| s.at);
+        assert_eq!(since, is_held.then_some(Time(left)));
+    }
+}
+
+#[test]
+fn what_was_acknowledged_keeps_nothing_back() {
+    let mut t = Script::new();
+    let (seq, ack) = near_server(&mut t);
+    t.send(ToClient, ACK, seq, ack, &mss(500));
+    t.c(ack, seq + 500, b"");
+    t.wait(15 * MS);
+    t.s(seq + 500, ack, b"more");
+    assert!(t.one().chunks.iter().all(|c| c.held_since.is_none()));
+}
+
+#[test]
+fn a_segment_is_full_that_its_options_make_shorter() {
+    // What leaves as the one before is acknowledged waited behind it, if that was as long as it could be.
+    for (options, is_held) in [(12, true), (0, false)] {
+        let mut t = Script::new();
+        let (seq, ack) = near_server(&mut t);
+        let left = t.now;
+        let long = t.s(seq, ack, &mss(1_448));
+        long.tcp.options_length = options;
+        t.wait(5 * MS);
+        t.c(ack, seq + 1_448, b"");
+        t.s(seq + 1_448, ack, b"more");
+        let seen = t.one();
+        let more = seen.chunks.iter().find(|c| c.data == b"more").unwrap();
+        let since = more.held_since.map(|s| s.at);
+        assert_eq!(since, is_held.then_some(Time(left)), "{options}");
     }
 }
 

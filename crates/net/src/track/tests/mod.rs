@@ -17,8 +17,8 @@ use super::Tracker;
 use crate::segment::Tcp;
 use crate::{Connection, Ecn, Flags, Handler, Segment};
 use model::{
-    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, HeldBy, HeldSince, Interval,
-    Mark, PacketRef, PerClass, Plot, Problems, Time, Transport,
+    Chunk, Close, ConnectionSummary, Direction, Endpoint, Episode, HeldSince, Interval, Mark,
+    PacketRef, PerClass, Plot, Problems, Time, Transport,
 };
 use std::hash::{BuildHasher, Hash};
 
