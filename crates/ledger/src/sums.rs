@@ -147,4 +147,13 @@ impl Sums {
         }
         sum
     }
+
+    /// What is left of all for a side, where the others have what is certain of them.
+    #[must_use]
+    pub fn left_for_ns(&self, side: Place) -> Option<i64> {
+        let lines = self.lines().into_iter();
+        let others = lines.filter(|s| s.line.side != side && s.line.side != Place::Unknown);
+        let others_ns = others.fold(0i64, |sum, s| sum.saturating_add(s.line.ns.lo_ns));
+        Some((self.total.hi_ns? - others_ns).max(0))
+    }
 }

@@ -452,6 +452,33 @@ fn what_waits_behind_a_line_that_is_never_empty_may_wait_for_nothing_else() {
 }
 
 #[test]
+fn what_is_certain_of_one_side_is_not_left_for_another() {
+    let mut ledger = Ledger::default();
+    ledger.clear(Bounds::between(10 * MS, 12 * MS));
+    ledger.charge(
+        Cause::NotWriting,
+        Direction::ToServer,
+        Bounds::exactly(7 * MS),
+    );
+    ledger.charge(Cause::Unknown, Direction::ToServer, Bounds::exactly(2 * MS));
+    ledger.charge(
+        Cause::Service,
+        Direction::ToClient,
+        Bounds::between(MS, 9 * MS),
+    );
+    let mut sums = Sums::new();
+    sums.add(&ledger);
+    let left = |side| sums.left_for_ns(side);
+    assert_eq!(left(Place::Server), Some(5 * MS));
+    assert_eq!(left(Place::Client), Some(11 * MS));
+    assert_eq!(left(Place::Unknown), Some(4 * MS));
+    // Where nobody knows how long calls took, as little is known of what is left.
+    ledger.response.hi_ns = None;
+    sums.add(&ledger);
+    assert_eq!(sums.left_for_ns(Place::Server), None);
+}
+
+#[test]
 fn sums_merge_in_any_order() {
     let [one, other] = [3, 40].map(|ms| {
         let truth = Truth {

@@ -32,6 +32,8 @@ struct Blame {
     side: Side,
     /// Of calls, or of streams where those are judged.
     calls: Bounds,
+    /// What is left of these for it at most, where others have what is certain of them.
+    left_ns: Option<i64>,
     /// What it costs beside them.
     beside_ns: i64,
 }
@@ -54,6 +56,7 @@ impl Blame {
         Blame {
             side,
             calls: on_the_way.fold(calls, |calls, f| in_its_name(calls, facts, f, side)),
+            left_ns: facts.account.sums.left_for_ns(place),
             beside_ns: beside.fold(0, i64::saturating_add),
         }
     }
@@ -62,9 +65,17 @@ impl Blame {
         self.calls.lo_ns.saturating_add(self.beside_ns)
     }
 
-    fn most_ns(&self) -> Option<i64> {
+    /// What may be its by its own lines.
+    fn alone_ns(&self) -> Option<i64> {
         let calls = self.calls.hi_ns?;
         Some(calls.saturating_add(self.beside_ns))
+    }
+
+    /// The same, as far as that is left for it.
+    fn most_ns(&self) -> Option<i64> {
+        let alone = self.alone_ns()?;
+        let left = self.left_ns.map(|ns| ns.saturating_add(self.beside_ns));
+        Some(alone.min(left.unwrap_or(alone)).max(self.sure_ns()))
     }
 
     /// What of it is certain by itself, and what more may be another's then: of bytes that pass for no known
@@ -102,11 +113,14 @@ impl Blame {
         self.outweighs_with(other, 0)
     }
 
-    /// The same, where so much more may be the other's.
+    /// The same, where so much more may be the other's. What is only left for that may be anybody's: then both are not to be
+    /// near each other either.
     fn outweighs_with(&self, other: &Blame, more_ns: i64) -> bool {
-        other.most_ns().is_some_and(|most| {
-            OUTWEIGHED * self.sure_ns() as f64 > most.saturating_add(more_ns) as f64
-        })
+        let exceeds = |share: f64, most: Option<i64>| {
+            let most = most.map(|ns| ns.saturating_add(more_ns) as f64);
+            most.is_some_and(|most| share * self.sure_ns() as f64 > most)
+        };
+        exceeds(OUTWEIGHED, other.alone_ns()) || exceeds(MIXED, other.most_ns())
     }
 }
 
@@ -414,6 +428,22 @@ mod tests {
         assert_eq!(side(56, 22, 22), Side::Server);
         // Nothing of it would have been spared.
         assert_eq!(side(56, 0, 44), Side::Server);
+    }
+
+    #[test]
+    fn what_others_have_for_certain_is_nobody_else_s() {
+        let side = |sure: i64| {
+            let open = Bounds {
+                lo_ns: 0,
+                hi_ns: Some(10 * MS),
+            };
+            let lines = [(NotWriting, Bounds::exactly(sure)), (Service, open)];
+            judged_within(10, 10 * MS, &lines).side
+        };
+        assert_eq!(side(9 * MS), Side::Client);
+        // Five of ninths may be the server's four: that is near half and half.
+        assert_eq!(side(11 * MS / 2), Side::Undetermined);
+        assert_eq!(side(6 * MS), Side::Client);
     }
 
     #[test]

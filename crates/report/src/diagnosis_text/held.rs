@@ -20,7 +20,10 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
     if total_ns <= 0 {
         return None;
     }
-    let lines = sums.lines();
+    let mut lines = sums.lines();
+    for line in lines.iter_mut().map(|s| &mut s.line) {
+        line.ns = left_of(sums, line.side, line.ns);
+    }
     // Of each side at least its largest, which answers whoever asks about it.
     let is_first = |s: &Sum| {
         let mut own = lines.iter().filter(|o| o.line.side == s.line.side);
@@ -31,7 +34,8 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
         lines.iter().partition(|s| is_worth(s) || is_first(s));
     let sure = |side: Place| {
         let own = lines.iter().filter(move |s| s.line.side == side);
-        own.fold(Bounds::exactly(0), |sum, s| sum.plus(s.line.ns))
+        let sum = own.fold(Bounds::exactly(0), |sum, s| sum.plus(s.line.ns));
+        left_of(sums, side, sum)
     };
     shown.sort_by_key(|s| {
         let whole = std::cmp::Reverse(sure(s.line.side).lo_ns);
@@ -99,6 +103,15 @@ pub(crate) fn held_up(d: &Diagnosis) -> Option<OpTable> {
         } + &few_long(d)
             + &unseen(d, calls, total_ns),
     })
+}
+
+/// Of what may be a side's no more than what is left of all, where the others have what is certain of them.
+fn left_of(sums: &Sums, side: Place, ns: Bounds) -> Bounds {
+    let left_ns = sums.left_for_ns(side);
+    Bounds {
+        hi_ns: (ns.hi_ns).map(|hi| left_ns.map_or(hi, |left| hi.min(left).max(ns.lo_ns))),
+        ..ns
+    }
 }
 
 /// Where the mean is no call's.
