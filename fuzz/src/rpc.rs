@@ -3,8 +3,8 @@
 
 use arbitrary::{Result, Unstructured};
 use model::{
-    Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, HeldBy, HeldSince, Mark,
-    PacketRef, Problems, Time, Transport,
+    Change, Chunk, Close, ConnectionId, Direction, Endpoint, Field, HeldSince, Mark, PacketRef,
+    Problems, Time, Transport,
 };
 use protocol::{ConnectionInfo, Context, Conversation, Output, Shared};
 use std::collections::HashMap;
@@ -89,10 +89,7 @@ impl Run {
             sequence: self.sequences[d.index()],
             order: self.order,
             now: Time(self.now),
-            held_since: held.then_some(HeldSince {
-                at: Time(self.now - 500_000),
-                by: HeldBy::Trouble,
-            }),
+            held_since: held.then_some(HeldSince::troubled(Time(self.now - 500_000))),
             heard_all: true,
             peer_ended: None,
         }
