@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// A segment that follows an acknowledgement within this was released by it.
 const RELEASED_WITHIN_NS: i64 = 200_000;
 /// Answers this quick show that the sender is near: below the above, with room for its own work.
-const NEAR_NS: i64 = 150_000;
+pub(super) const NEAR_NS: i64 = 150_000;
 const NEAR_SAMPLES: u8 = 2;
 /// A Nagle sender is known by this many releases, and by hardly ever doing what Nagle forbids.
 const NAGLE_RELEASES: u64 = 20;
@@ -144,6 +144,11 @@ impl Held {
 
     pub(super) fn is_near(&self) -> bool {
         self.near >= NEAR_SAMPLES
+    }
+
+    /// Whether it is known how far the sender is away.
+    pub(super) fn is_placed(&self) -> bool {
+        self.is_near() || self.fastest_ns.is_some()
     }
 
     /// How far the sender is away from here at most, there and back; 0 where that is near, or not known.

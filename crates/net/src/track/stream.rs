@@ -2,7 +2,7 @@
 
 use super::copies::Recent;
 use super::flight::Flight;
-use super::held::Held;
+use super::held::{Held, NEAR_NS};
 use super::metering::Again;
 use super::pace::Paced;
 use super::queue::Queue;
@@ -289,6 +289,11 @@ impl Stream {
         // The end that comes with the last bytes, or soon behind them, is not told from them.
         let is_apart = at - self.last_data_at > way_ns;
         is_apart.then(|| (at + way_ns).min(s.mark.time.max(at)))
+    }
+
+    /// Whether the capture is next to its receiver, as far as acknowledgements tell.
+    pub(super) fn is_at_receiver(&self) -> bool {
+        self.summary.ack_rtt_min_ns.is_some_and(|ns| ns <= NEAR_NS)
     }
 
     pub(super) fn full_sized(&self) -> u64 {

@@ -134,8 +134,10 @@ fn held_up<H: Handler>(
     let mut released = stream.window.held_since(end, now);
     if released.is_some() {
         stream.held.was_the_window();
-        if near || stream.window.is_away() {
-            stream.window.was_full(s);
+        if stream.held.is_placed() || stream.window.is_away() {
+            // Next to the receiver it shows how long that kept its acknowledgement back.
+            let sender_ns = (stream.is_at_receiver()).then(|| stream.held.away_ns());
+            stream.window.was_full(s, sender_ns);
         }
         released = released.filter(|_| near);
     } else {
