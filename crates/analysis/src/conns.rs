@@ -283,19 +283,15 @@ fn fit(account: &mut DirectionAccount, lifetime: i64) {
 /// the network: if `far` lacks it, its capture lost it. Only what nobody acknowledged in the end may
 /// have been lost at its first sending and at every other.
 fn lost_between(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary) -> u64 {
-    let [Some(near_account), Some(far_account)] =
-        [near, far].map(|c| c.accounts.as_ref().map(|a| &a[d.index()]))
-    else {
-        return 0;
-    };
-    let again = near_account.repeated_bytes;
-    let lost = again.saturating_sub(far_account.repeated_bytes);
-    let once = |c: &ConnectionSummary, a: &DirectionAccount| {
-        let counts = &c.directions[d.index()];
-        counts.payload_bytes.saturating_sub(a.repeated_bytes) + counts.missing_from_capture_bytes
+    let [near_counts, far_counts] = [near, far].map(|c| &c.directions[d.index()]);
+    let again = near_counts.repeated_bytes;
+    let lost = again.saturating_sub(far_counts.repeated_bytes);
+    let once = |counts: &DirectionSummary| {
+        let once = counts.payload_bytes.saturating_sub(counts.repeated_bytes);
+        once + counts.missing_from_capture_bytes
     };
     let both_began = near.handshake.syn.is_some() && far.handshake.syn.is_some();
-    let never = once(near, near_account).saturating_sub(once(far, far_account));
+    let never = once(near_counts).saturating_sub(once(far_counts));
     lost + match (both_began, near.directions[d.index()].stuck) {
         (false, _) => 0,
         // Until the end nothing got through.

@@ -71,6 +71,15 @@ impl Losses {
         }
     }
 
+    /// So many segments were sent again.
+    #[cfg(test)]
+    pub(crate) fn of(to_client: u64) -> Losses {
+        Losses {
+            segments: [0, to_client],
+            ..Losses::default()
+        }
+    }
+
     /// How many segments were sent again that had not arrived, as far as that is known.
     #[must_use]
     pub fn segments(&self, d: Direction) -> u64 {
@@ -128,10 +137,36 @@ impl LossEvidence {
     }
 }
 
-/// How many segments were lost each way, as the capture nearest to their sender tells it.
+/// How many segments were lost in a direction, as the capture nearest to their sender tells it. Of two captures no more than
+/// the other one lacks: what arrived late was sent again, too.
+fn segments(facts: &Facts<'_>, d: Direction) -> u64 {
+    let again = facts.at_sender(d).losses.segments(d);
+    again.min(known(facts, d).unwrap_or(again))
+}
+
+/// The same, as the other one lacks it.
+fn known(facts: &Facts<'_>, d: Direction) -> Option<u64> {
+    let are_two = facts.captures.len() == 2;
+    facts.streams.known_lost(d).filter(|_| are_two)
+}
+
+/// Of so many packets that were sent again one was lost, or fewer.
+const SELDOM: u64 = 10;
+
+/// How much was sent again that had not been lost, where captures of both ends show that nearly all of it was.
+pub(crate) fn needless(facts: &Facts<'_>) -> Option<u64> {
+    let again = Direction::BOTH.map(|d| facts.at_sender(d).losses.segments(d));
+    let lost = Direction::BOTH.map(|d| segments(facts, d));
+    let [again, lost] = [again, lost].map(|n| n.iter().sum::<u64>());
+    let is_known = Direction::BOTH.iter().all(|d| known(facts, *d).is_some()) && again > 0;
+    let are_seldom = is_known && lost.saturating_mul(SELDOM) <= again;
+    are_seldom.then_some(again - lost)
+}
+
+/// How many segments were lost each way.
 pub(crate) fn numbers(facts: &Facts<'_>) -> [(&'static str, i64); 2] {
     let of = |name, d: Direction| {
-        let segments = facts.at_sender(d).losses.segments(d);
+        let segments = segments(facts, d);
         (name, i64::try_from(segments).unwrap_or(i64::MAX))
     };
     [
@@ -161,7 +196,7 @@ pub(crate) fn said(facts: &Facts<'_>) -> Text {
 
 /// The directions in which segments were lost, and how many; the one with most first.
 fn ways(facts: &Facts<'_>) -> impl Iterator<Item = (Direction, u64)> {
-    let mut ways = Direction::BOTH.map(|d| (d, facts.at_sender(d).losses.segments(d)));
+    let mut ways = Direction::BOTH.map(|d| (d, segments(facts, d)));
     ways.sort_by_key(|(_, segments)| Reverse(*segments));
     ways.into_iter().filter(|(_, segments)| *segments > 0)
 }

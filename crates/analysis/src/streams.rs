@@ -362,6 +362,16 @@ impl Streams {
         Direction::BOTH.map(|d| of(d).fold(0, u64::saturating_add))
     }
 
+    /// How many segments of a direction were lost between two captures, where that is known of all connections that sent
+    /// any again.
+    pub(crate) fn known_lost(&self, d: Direction) -> Option<u64> {
+        let each = self.connections.iter().map(|c| c.direction(d));
+        let mut resent = each.filter(|r| r.counts.retransmitted_packets > 0);
+        resent.try_fold(0u64, |sum, r| {
+            Some(sum.saturating_add(r.lost_on_network_packets?))
+        })
+    }
+
     /// Payload bytes of all connections, by direction.
     #[must_use]
     pub fn carried(&self) -> [u64; 2] {
@@ -374,12 +384,14 @@ impl Streams {
         })
     }
 
-    /// Packets that others overtook on the way, and that nobody sent again, by direction.
+    /// Packets that others overtook on the way, and that nobody sent again as they were lost, by direction.
     pub(crate) fn overtaken(&self) -> [u64; 2] {
         Direction::BOTH.map(|d| {
             let each = self.connections.iter().map(|c| {
-                let counts = &c.directions[d.index()].counts;
-                (counts.out_of_order_packets).saturating_sub(counts.retransmitted_packets)
+                let r = &c.directions[d.index()];
+                let again = r.counts.retransmitted_packets;
+                let lost = r.lost_on_network_packets.unwrap_or(again).min(again);
+                r.counts.out_of_order_packets.saturating_sub(lost)
             });
             each.fold(0, u64::saturating_add)
         })

@@ -184,9 +184,6 @@ pub struct DirectionAccount {
     pub zero_window_ns: i64,
     /// Segments sent again although the receiver had them, as its acknowledgements showed.
     pub spurious_retransmissions: u64,
-    /// Bytes that this capture holds more than once because they were sent more than once.
-    pub repeated_bytes: u64,
-    pub repeated_packets: u64,
     /// Data segments acknowledged, in so many acknowledgements without data.
     pub segments_acknowledged: u64,
     pub acknowledgements: u64,

@@ -209,6 +209,8 @@ pub struct DirectionSummary {
     pub payload_bytes: u64,
     pub retransmitted_packets: u64,
     pub retransmitted_bytes: u64,
+    /// Bytes that this capture holds more than once because they were sent more than once.
+    pub repeated_bytes: u64,
     /// Packets that the capture holds twice (a mirror port, or all interfaces of one host).
     pub duplicate_packets: u64,
     /// Those whose time to live was lower than before: a router lies between the two places. Packets

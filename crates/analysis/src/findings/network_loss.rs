@@ -25,7 +25,7 @@
 //! network.
 
 use super::under_way::UnderWay;
-use super::{Entry, Of, Rule, evidence, numbers, whole};
+use super::{Entry, Of, Rule, evidence, network_reordering, numbers, whole};
 use crate::facts::{Basis, Facts};
 use crate::losses;
 use crate::results::{Finding, Side};
@@ -89,6 +89,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         || a.loss_ns < (a.total_ns / 50).max(1)
         || (facts.worst.loss.count < 3 && under_way < a.loss_ns / 2)
     {
+        return None;
+    }
+    if network_reordering::costs(facts).is_some() {
         return None;
     }
     if a.basis == Basis::Streams {

@@ -4,7 +4,8 @@
 //! # Why it costs time
 //! By itself little. Receivers answer each with a duplicate acknowledgement, three
 //! of which look like a loss: senders send again what was never lost, and slow
-//! down.
+//! down. What calls waited for that is its cost where captures of both ends show
+//! that hardly anything was lost; one capture cannot tell, and says network-loss.
 //!
 //! # How sure
 //! Told from retransmissions by IP identification and TCP timestamp, or, without
@@ -20,6 +21,7 @@
 
 use super::{Entry, Of, Rule, evidence, numbers};
 use crate::facts::Facts;
+use crate::losses;
 use crate::results::{ConnectionResult, Finding, Side};
 use crate::text::text;
 
@@ -27,7 +29,7 @@ pub(super) const ENTRY: Entry = Entry {
     code: "network-reordering",
     title: "packets overtake each other",
     side: Some(Side::Network),
-    of: Of::Network,
+    of: Of::Calls,
     sure: [0.85, 0.6],
     page: page!("network_reordering.rs"),
     check,
@@ -37,16 +39,26 @@ pub(super) const ENTRY: Entry = Entry {
 const PACKETS: u64 = 10;
 const ONE_IN: u64 = 1_000;
 
-fn check(facts: &Facts<'_>) -> Option<Finding> {
+/// Packets that came late, of how many; if they are not too few.
+fn late(facts: &Facts<'_>) -> Option<(u64, u64)> {
     let sum = |f: fn(&model::DirectionSummary) -> u64| -> u64 {
         let each = facts.streams.connections.iter().flat_map(|c| &c.directions);
         each.map(|r| f(&r.counts)).sum()
     };
     let late = sum(|c| c.out_of_order_packets);
     let packets = sum(|c| c.packets);
-    if late < PACKETS || late.saturating_mul(ONE_IN) < packets {
-        return None;
-    }
+    (late >= PACKETS && late.saturating_mul(ONE_IN) >= packets).then_some((late, packets))
+}
+
+/// How long calls waited for what was taken for lost and was not.
+pub(super) fn costs(facts: &Facts<'_>) -> Option<i64> {
+    let cost = facts.account.loss_ns;
+    let is_its = cost > 0 && late(facts).is_some() && losses::needless(facts).is_some();
+    is_its.then_some(cost)
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let (late, packets) = late(facts)?;
     let of = |c: &ConnectionResult| -> u64 {
         c.directions
             .iter()
@@ -56,8 +68,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let worst = facts.streams.connections.iter().max_by_key(|c| of(c))?;
     let spurious = facts.streams.connections.iter().flat_map(|c| &c.directions);
     let spurious: u64 = spurious.map(|r| r.account.spurious_retransmissions).sum();
+    let spurious = losses::needless(facts).unwrap_or(0).max(spurious);
     Some(Finding {
         title: "Packets overtake each other on the way".into(),
+        cost_ns: costs(facts),
         first: Some(worst.first),
         last: Some(worst.last),
         facts: numbers([
@@ -73,7 +87,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "the first and the last packet of the connection with most of them",
         ),
         why: text!(
-            "{late} of {packets} packets came after later ones, and {spurious} were sent again needlessly.",
+            "{late,} of {packets,} packets came after later ones, and {spurious,} {spurious|was|were} sent again needlessly.",
             late = late,
             packets = packets,
             spurious = spurious,
@@ -85,8 +99,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{connection, found};
+    use super::super::testing::{TOTAL_NS, connection, found};
     use super::*;
+    use crate::losses::Losses;
 
     fn late(late: u64, packets: u64) -> Option<Finding> {
         found(Rule::NetworkReordering, |f| {
@@ -101,7 +116,51 @@ mod tests {
     fn packets_that_overtake_each_other_are_the_network_s_without_cost() {
         let f = late(50, 1_000).unwrap();
         assert_eq!((f.side, f.cost_ns), (Side::Network, None));
-        assert!(f.why.to_string().starts_with("50 of 1000 packets"));
+        assert!(f.why.to_string().starts_with("50 of 1,000 packets"));
+    }
+
+    /// Twenty segments were sent again, of which the client's capture lacks so many.
+    fn sent_again(lost: u64) -> (Option<Finding>, Option<Finding>) {
+        let change = |f: &mut super::super::testing::Fixture| {
+            let mut c = connection();
+            c.directions[1].counts.out_of_order_packets = 50;
+            c.directions[1].counts.packets = 1_000;
+            c.directions[1].counts.retransmitted_packets = 20;
+            c.directions[1].lost_on_network_packets = Some(lost);
+            f.streams.connections = vec![c];
+            f.account.loss_ns = TOTAL_NS / 2;
+            f.worst.count = 5;
+            for capture in &mut f.captures {
+                capture.losses = Losses::of(20);
+                capture.tcp.retransmitted_packets[1] = 20;
+            }
+        };
+        (
+            found(Rule::NetworkReordering, change),
+            found(Rule::NetworkLoss, change),
+        )
+    }
+
+    #[test]
+    fn what_was_sent_again_and_not_lost_costs_what_calls_waited_for_it() {
+        let (overtaken, lost) = sent_again(2);
+        let overtaken = overtaken.unwrap();
+        assert_eq!(overtaken.cost_ns, Some(TOTAL_NS / 2));
+        assert!(
+            (overtaken.why.to_string()).ends_with("and 18 were sent again needlessly."),
+            "{}",
+            overtaken.why
+        );
+        assert!(lost.is_none());
+    }
+
+    #[test]
+    fn what_more_than_seldom_was_lost_for_is_the_losses_cost() {
+        let (overtaken, lost) = sent_again(3);
+        assert_eq!(overtaken.unwrap().cost_ns, None);
+        let lost = lost.unwrap();
+        assert_eq!(lost.cost_ns, Some(TOTAL_NS / 2));
+        assert!((lost.why.to_string()).ends_with(" 3 segments on the way to the client."));
     }
 
     #[test]

@@ -13,7 +13,8 @@ fn causes(rule: Rule) -> &'static [Cause] {
         Rule::ServerStall => &[Cause::Stall],
         Rule::ServerQueue => &[Cause::Dispatch],
         Rule::NetworkDelay => &[Cause::Path],
-        Rule::NetworkLoss => &[Cause::Loss],
+        // Of which one has a cost.
+        Rule::NetworkLoss | Rule::NetworkReordering => &[Cause::Loss],
         Rule::NetworkOutage => &[Cause::Outage],
         Rule::NetworkBandwidth | Rule::NetworkBufferbloat => &[Cause::Bandwidth],
         Rule::FragmentsLost => &[Cause::Fragments],

@@ -56,10 +56,8 @@ pub(crate) struct Acknowledgement {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     New,
-    /// Sent again: whether the capture holds the bytes already, and whether the receiver had said
-    /// that it did.
+    /// Sent again: whether the capture holds the bytes already, and the receiver had said that it has them.
     Again {
-        held: bool,
         needless: bool,
         trigger: Trigger,
     },
@@ -374,14 +372,10 @@ impl Sender {
                     pushed: s.pushed,
                 });
             }
-            Kind::Again {
-                held,
-                needless,
-                trigger,
-            } => {
+            Kind::Again { needless, trigger } => {
                 let until = self.sent.max(s.end);
                 self.carried = 0;
-                let first = self.trouble().sent_again(s, held, needless, until);
+                let first = self.trouble().sent_again(needless, until);
                 self.habits().sent_again(trigger, first);
             }
         }

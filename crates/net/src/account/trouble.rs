@@ -2,7 +2,6 @@
 //! shut, acknowledgements that waited for a timer.
 
 use super::round_trips::Distribution;
-use super::sender::Transmission;
 use super::span;
 use model::{DirectionAccount, Mark, Time, Vanished};
 use serde::{Deserialize, Serialize};
@@ -18,8 +17,6 @@ pub(super) struct Trouble {
     again: u64,
     needless: u64,
     pub received_twice: u64,
-    repeated_bytes: u64,
-    repeated_packets: u64,
     /// And up to where they go.
     vanished: Option<(Vanished, u64)>,
     shut_since: Option<Time>,
@@ -32,17 +29,7 @@ pub(super) struct Trouble {
 impl Trouble {
     /// A segment was sent again, with everything before `until` sent; whether it is the first of its
     /// recovery.
-    pub(super) fn sent_again(
-        &mut self,
-        s: &Transmission,
-        held: bool,
-        needless: bool,
-        until: u64,
-    ) -> bool {
-        if held {
-            self.repeated_bytes += u64::from(s.payload);
-            self.repeated_packets += 1;
-        }
+    pub(super) fn sent_again(&mut self, needless: bool, until: u64) -> bool {
         self.again += 1;
         self.needless += u64::from(needless);
         let first = self.recovering.is_none();
@@ -81,8 +68,6 @@ impl Trouble {
     pub(super) fn finish(mut self, last: Time, account: &mut DirectionAccount) {
         self.opened(last);
         account.zero_window_ns = self.shut_ns;
-        account.repeated_bytes = self.repeated_bytes;
-        account.repeated_packets = self.repeated_packets;
         // The network may have copied the others.
         account.spurious_retransmissions = self.needless.max(self.received_twice).min(self.again);
         account.delayed_acks = self.delays.count();

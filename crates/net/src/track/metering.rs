@@ -111,7 +111,6 @@ pub(super) fn tell(
         // Where the direction begins with it, its bytes were acknowledged, and not seen before.
         let held = again.held && before.start != Start::Acknowledged;
         Some(Kind::Again {
-            held,
             needless: held && stream.acknowledged.is_some_and(|a| a >= end),
             trigger: again.trigger,
         })

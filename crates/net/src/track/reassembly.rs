@@ -87,9 +87,14 @@ impl Reassembly {
 
     /// Whether any of `start..end` has neither been delivered nor is held.
     pub(super) fn lacks(&self, start: u64, end: u64) -> bool {
-        let mut lacks = false;
-        self.each_missing(start, end, |_, _| lacks = true);
-        lacks
+        self.missing_bytes(start, end) > 0
+    }
+
+    /// How many of `start..end` have neither been delivered nor are held.
+    pub(super) fn missing_bytes(&self, start: u64, end: u64) -> u64 {
+        let mut missing = 0;
+        self.each_missing(start, end, |from, to| missing += to - from);
+        missing
     }
 
     /// Holds the bytes of `start..end` that are not there yet. `data` is the captured ones,

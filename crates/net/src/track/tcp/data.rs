@@ -220,7 +220,12 @@ fn old_data<H: Handler>(
         }
         return true;
     }
-    let fills = stream.reassembly.lacks(start, old_end);
+    let missing = stream.reassembly.missing_bytes(start, old_end);
+    let fills = missing > 0;
+    // Where the direction begins with them, its bytes were acknowledged, and not seen before.
+    if stream.start != Start::Acknowledged {
+        stream.summary.repeated_bytes += old_end - start - missing;
+    }
     let exposed = (stream.reassembly.exposed_after(start)).or_else(|| stream.ahead_of(start));
     let given_up = stream
         .given_up

@@ -199,7 +199,7 @@ fn told(t: &Script) -> Result<Told, TestCaseError> {
         payload: s.payload_bytes,
         retransmitted: s.retransmitted_packets,
         spurious: a.spurious_retransmissions,
-        repeated: a.repeated_packets,
+        repeated: s.repeated_bytes,
         missing: s.missing_from_capture_bytes,
         flight: a.flight_max_bytes,
         windows: (
