@@ -100,6 +100,21 @@ def jitter(case, jitter_ms, delay_ms=1, version="3"):
                   forbid=["network-loss", "network-outage", "network-reordering", "server-slow", *NEVER])
 
 
+@kind("nfs-reordered", "a path on which some frames come behind later ones: nothing is lost, and much is sent again",
+      mild=dict(share=0.02), harsh=dict(share=0.1, late_ms=15), healthy=dict(share=0, delay_ms=0.2),
+      draw=lambda d: dict(share=d.log_uniform(0.01, 0.12), late_ms=d.log_uniform(3, 20), delay_ms=d.log_uniform(0.5, 5), version=d.choice(VERSIONS)))
+def reordered(case, share, late_ms=6, delay_ms=2, version="3"):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], bench=dict(snap=0),
+                            steps=[(MOUNTED_S, f"both reorder={share} reorder_us={late_ms * 1000:.0f}")],
+                            load=dict(version=version, rate=200, cap=64, ops=1000, secs=5, bs=32768))
+    named = ["network-reordering", "network-delay"]
+    told = judged(rows, served, 2 * delay_ms, rest="network", case=case, skip=["one_way"], causes={**CAUSES, "network": [*named, "network-loss"]},
+                  forbid=["network-outage", "network-bandwidth", "server-slow", "server-stall", *NEVER])
+    if told.side == ["network"]:
+        told.runs = [expect.run("both ends", "diagnose", ["client.pcap", "server.pcap"], side=["network"], forbid=["network-loss"])]
+    return told
+
+
 @kind("nfs-delay-onset", "the path is good, and from the middle on takes long", field_case="J31",
       mild=dict(then_ms=8), harsh=dict(then_ms=30), healthy=dict(then_ms=0.2),
       draw=lambda d: dict(then_ms=d.log_uniform(4, 40), begin_s=round(d.uniform(1.2, 3.8), 2), direction=d.choice(["both", "c2s", "s2c"])))

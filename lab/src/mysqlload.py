@@ -5,6 +5,8 @@ The JSON: {"host", "port", "out" (CSV to write), "seed", "sessions": [...]}. A s
   "steps"   list, repeated "n" times: SQL (a round trip; {i} is the number of the turn, {r} a number from 0 to 9999, {e} draws
             from an exponential distribution with mean 1), "think MS", "pace RATE" (sleeps so that turns come at that rate)
   "connects" SQL that is asked on a connection of its own, "n" times, "think_ms" between
+  "loads"   a table: LOAD DATA LOCAL of "pieces" of so many bytes ("piece"), "pause_ms" between, "n" times
+  "streams" SQL whose rows are read one by one (mysql_use_result), "pause_ms" after "every" so many, "n" times
   "cursor"  SQL that is read through a server's cursor, "prefetch" rows at a time, "n" times; "row_us": the client's work on a row
   "secs"    ends it before n
 The log: session, operation, start and end by this process's clock, rows, error number.
@@ -12,19 +14,24 @@ The log: session, operation, start and end by this process's clock, rows, error 
 
 import ctypes
 import json
+import os
 import random
 import sys
+import tempfile
 import threading
 import time
 
 PR_SET_TIMERSLACK = 29
 # Of mysql.h: attributes of a statement.
 CURSOR_TYPE, PREFETCH_ROWS, READ_ONLY = 1, 2, 1
+# Of a connection.
+LOCAL_INFILE = 8
+ROW = b"x" * 88
 NO_DATA = 100
 
 ctypes.CDLL(None).prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0)
 client = ctypes.CDLL("libmariadb.so.3")
-for name in ("mysql_init", "mysql_real_connect", "mysql_store_result", "mysql_stmt_init"):
+for name in ("mysql_init", "mysql_real_connect", "mysql_store_result", "mysql_stmt_init", "mysql_use_result", "mysql_fetch_row"):
     getattr(client, name).restype = ctypes.c_void_p
 client.mysql_num_rows.restype = ctypes.c_ulonglong
 client.mysql_error.restype = client.mysql_stmt_error.restype = client.mysql_get_client_info.restype = ctypes.c_char_p
@@ -49,13 +56,15 @@ class Session(threading.Thread):
             if "connects" in self.told:
                 return self.connects()
             self.timed("CONNECT", self.connect)
-            self.cursors() if "cursor" in self.told else self.turns()
+            works = {"loads": self.loads, "streams": self.streams, "cursor": self.cursors}
+            next((work for name, work in works.items() if name in self.told), self.turns)()
             client.mysql_close(self.connection)
         except Exception as reason:
             self.failed = reason
 
     def connect(self):
         self.connection = ctypes.c_void_p(client.mysql_init(None))
+        client.mysql_options(self.connection, LOCAL_INFILE, ctypes.byref(ctypes.c_uint(1)))
         if not client.mysql_real_connect(
             self.connection, self.whole["host"].encode(), b"app", b"secret", b"lab", self.whole["port"], None, ctypes.c_ulong(0)
         ):
@@ -94,6 +103,41 @@ class Session(threading.Thread):
         if not result:
             return 0, client.mysql_errno(self.connection)
         rows = client.mysql_num_rows(result)
+        client.mysql_free_result(result)
+        return rows, 0
+
+    def loads(self):
+        """The file is a pipe that is filled slowly."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/rows"
+            os.mkfifo(path)
+            for _ in range(self.told["n"]):
+                feeder = threading.Thread(target=self.feed, args=(path,), daemon=True)
+                feeder.start()
+                text = f"load data local infile '{path}' into table {self.told['loads']}".encode()
+                self.timed("LOAD", lambda: self.query(text))
+                feeder.join()
+
+    def feed(self, path):
+        with open(path, "wb", buffering=0) as file:
+            for i in range(self.told["pieces"]):
+                if i:
+                    time.sleep(self.told["pause_ms"] / 1e3)
+                file.write((ROW + b"\n") * (self.told["piece"] // (len(ROW) + 1)))
+
+    def streams(self):
+        text = self.told["streams"].encode()
+        for _ in range(self.told["n"]):
+            self.timed("SELECT", lambda: self.read_slowly(text))
+
+    def read_slowly(self, text):
+        if error := client.mysql_real_query(self.connection, text, ctypes.c_ulong(len(text))):
+            return 0, client.mysql_errno(self.connection) or error
+        result, rows = ctypes.c_void_p(client.mysql_use_result(self.connection)), 0
+        while client.mysql_fetch_row(result):
+            rows += 1
+            if rows % self.told["every"] == 0:
+                time.sleep(self.told["pause_ms"] / 1e3)
         client.mysql_free_result(result)
         return rows, 0
 

@@ -104,8 +104,13 @@ pub(super) struct Held {
     small: Option<Small>,
     /// The acknowledgement of that segment.
     small_acknowledged: Option<Release>,
-    /// End of the last segment.
+    /// End of the last segment, and whether that was as long as it could be, as far as is known.
     end: u64,
+    fills: bool,
+    surely_fills: bool,
+    /// The most data, without options beside time stamps, that a single segment had which was not pushed: TCP cut it there.
+    /// Where no handshake was seen that is what segments carry.
+    single: u32,
     /// The same if it was of the maximum size, or several of them and nothing more: what follows it is of the same message.
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
@@ -269,10 +274,10 @@ impl Held {
 
     /// Since when the sender has had more queued than it could send, if a segment that leaves now shows
     /// that it has. Behind what was not pushed more was, however late TCP lets it go: a timer may, to probe (RFC 8985
-    /// section 7). So may it be behind what others had queued before, while a lost window is rebuilt.
-    fn backlog_at(&self, now: Time, acknowledged: Option<u64>, rebuilding: bool) -> Option<Time> {
+    /// section 7). So was it behind a full one of a row, as a row ends with what is left over.
+    fn backlog_at(&self, now: Time, acknowledged: Option<u64>) -> Option<Time> {
         let goes_on = self.pushes && !self.pushed;
-        if self.full.is_none() && !goes_on {
+        if !self.fills && !goes_on {
             return None;
         }
         let last = self.last_data?.time;
@@ -280,7 +285,7 @@ impl Held {
         let released = self.heard.is_some_and(|at| at >= last && soon(at));
         let same_burst = self.backlog.is_some() && soon(last);
         let is_in_flight = acknowledged.is_some_and(|acknowledged| acknowledged < self.end);
-        let was_queued = is_in_flight && (goes_on || (rebuilding && self.backlog.is_some()));
+        let was_queued = is_in_flight && (goes_on || (self.surely_fills && self.backlog.is_some()));
         (released || same_burst || was_queued).then(|| self.backlog.unwrap_or(last))
     }
 
@@ -461,7 +466,7 @@ impl Held {
             };
             self.ready = Some(Box::new((kind, Stretch::of(since, s.mark, s.order))));
         }
-        let backlog = self.backlog_at(now, acknowledged, rebuilding);
+        let backlog = self.backlog_at(now, acknowledged);
         let held_since = if let Some(late) = late {
             Some(HeldSince::troubled(late.since.time))
         } else if !self.is_near() {
@@ -480,6 +485,14 @@ impl Held {
             self.small = Some(Small { end, at: now });
         }
         self.end = end;
+        let beside_stamps = s.tcp.options_take() - u32::from(s.tcp.stamps_take());
+        if !s.tcp.flags.psh() && s.payload_length + beside_stamps <= ETHERNET {
+            self.single = self.single.max(s.payload_length + beside_stamps);
+        }
+        let carries = self.single.saturating_sub(beside_stamps);
+        let fills_it = carries >= EVERY_HOST_ACCEPTS && s.payload_length.is_multiple_of(carries);
+        self.surely_fills = if is_known { ends_full } else { fills_it };
+        self.fills = ends_full || self.surely_fills;
         self.full = ends_full.then_some(end);
         self.carried = match was_drained {
             _ if rebuilding => 0,
