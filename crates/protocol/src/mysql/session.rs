@@ -162,9 +162,10 @@ impl SessionTrait for Session {
             self.long_data = None;
             self.prepared.forget_last();
         }
-        if hole == Hole::Gap {
+        let is_of_file = self.phase == Phase::File && d == Direction::ToServer;
+        // Whatever of a file is missing, the server answers when all of it has come.
+        if hole == Hole::Gap && !is_of_file {
             if self.phase == Phase::File {
-                // It may hold the file's end, and all that followed.
                 self.phase = Phase::Commands;
             }
             self.pairing.gap(d, at);
