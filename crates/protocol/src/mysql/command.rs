@@ -170,70 +170,6 @@ fn skip_value(values: &mut Values<'_>, kind: u8) -> Option<()> {
     }
 }
 
-/// Whether a text begins like SQL: with a verb that statements begin with. What begins otherwise is
-/// only believed where a command is known to stand.
-pub(super) fn begins_like_sql(text: &[u8]) -> bool {
-    const VERBS: [&[u8]; 28] = [
-        b"select",
-        b"insert",
-        b"update",
-        b"delete",
-        b"replace",
-        b"set",
-        b"show",
-        b"create",
-        b"alter",
-        b"drop",
-        b"begin",
-        b"commit",
-        b"rollback",
-        b"start",
-        b"use",
-        b"call",
-        b"truncate",
-        b"explain",
-        b"describe",
-        b"lock",
-        b"unlock",
-        b"with",
-        b"load",
-        b"grant",
-        b"analyze",
-        b"flush",
-        b"kill",
-        b"savepoint",
-    ];
-    let text = behind_comments(text);
-    let word = text
-        .split(|b| !b.is_ascii_alphabetic())
-        .next()
-        .unwrap_or_default();
-    // A text that was cut off may end within the verb.
-    let ends = word.len() == text.len() && word.len() >= 4;
-    VERBS.iter().any(|verb| {
-        word.eq_ignore_ascii_case(verb)
-            || ends
-                && verb
-                    .get(..word.len())
-                    .is_some_and(|v| v.eq_ignore_ascii_case(word))
-    })
-}
-
-/// A text without the white space, comments and brackets it begins with.
-fn behind_comments(mut text: &[u8]) -> &[u8] {
-    loop {
-        text = text.trim_ascii_start();
-        text = match text {
-            [b'/', b'*', rest @ ..] => {
-                let end = rest.windows(2).position(|w| w == b"*/");
-                end.and_then(|end| rest.get(end + 2..)).unwrap_or_default()
-            }
-            [b'(', rest @ ..] => rest,
-            _ => return text,
-        };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,17 +223,5 @@ mod tests {
         // Internal to the server: CONNECT, TIME, DELAYED_INSERT, CONNECT_OUT, DAEMON.
         assert_eq!(unknown, [0x0b, 0x0f, 0x10, 0x14, 0x1d]);
         assert_eq!(known(0), None);
-    }
-
-    #[test]
-    fn sql_begins_with_a_verb() {
-        assert!(begins_like_sql(b"SELECT 1"));
-        assert!(begins_like_sql(b" /* hint */ (select 1) union (select 2)"));
-        assert!(begins_like_sql(b"commit"));
-        assert!(begins_like_sql(b"inse"));
-        assert!(!begins_like_sql(b"ins"));
-        assert!(!begins_like_sql(b"selected"));
-        assert!(!begins_like_sql(b"\x17\0\0\0"));
-        assert!(!begins_like_sql(b""));
     }
 }

@@ -3,6 +3,7 @@
 use super::command::{self, Answer};
 use super::logon::{Greeting, is_refusal};
 use super::packet::Header;
+use crate::sql::begins_like_sql;
 use model::Direction;
 
 /// Whether a segment is MySQL's for certain.
@@ -38,7 +39,7 @@ fn is_statement(bytes: &[u8]) -> bool {
     header.sequence == 0
         && match code {
             command::QUERY | command::STMT_PREPARE => command::query_text(rest)
-                .is_some_and(|text| command::begins_like_sql(text) && !text.contains(&0)),
+                .is_some_and(|text| begins_like_sql(text) && !text.contains(&0)),
             command::STMT_EXECUTE => {
                 header.bytes() <= bytes.len() as u64 && command::is_execution(rest)
             }

@@ -8,6 +8,7 @@
 use super::message::{Header, Reader, Short};
 use super::{replication, startup};
 use crate::session::ConnectionInfo;
+use crate::sql::begins_like_sql;
 use model::Direction;
 
 /// Columns of a table (MaxTupleAttributeNumber); a result has no more.
@@ -31,6 +32,8 @@ pub(super) struct Chain {
     last: u8,
     /// The chain holds a row, and the description of rows or another one before it.
     rows: usize,
+    /// Whether one of them is a description, of which rows have as many columns.
+    describes: bool,
 }
 
 /// Follows the messages in `bytes`, of which the packet had `wire`.
@@ -59,6 +62,10 @@ pub(super) fn follow(d: Direction, bytes: &[u8], wire: u64, most: usize) -> Chai
         };
         match (shape, whole) {
             (Ok(true), true) if reader.is_empty() => chain.whole += 1,
+            // All columns of a row are there, and it were to go on.
+            (Ok(true), false) if d == Direction::ToClient && header.tag == b'D' => {
+                return Chain::default();
+            }
             (Ok(true), false) | (Err(Short), false) => chain.begun = true,
             _ => return Chain::default(),
         }
@@ -67,6 +74,7 @@ pub(super) fn follow(d: Direction, bytes: &[u8], wire: u64, most: usize) -> Chai
             chain.telling += usize::from(length > 0);
             chain.rows +=
                 usize::from(d == Direction::ToClient && matches!(header.tag, b'D' | b'T'));
+            chain.describes |= d == Direction::ToClient && header.tag == b'T' && length > 2;
         }
         let end = at as u64 + header.bytes;
         chain.exact = end == wire;
@@ -245,7 +253,8 @@ impl Chain {
             }
             Direction::ToClient => {
                 let ready = self.exact && self.last == b'Z' && self.whole > 1;
-                ready && self.telling > 1 || self.rows > 1 && self.whole > 2
+                let is_cut = self.describes && self.begun && self.last == b'D';
+                ready && self.telling > 1 || self.rows > 1 && self.whole > 2 || is_cut
             }
         }
     }
@@ -265,9 +274,20 @@ impl Chain {
     }
 }
 
+/// Whether these bytes are the beginning of a statement that goes on: text behind a length that is longer.
+fn is_long_statement(bytes: &[u8]) -> bool {
+    let header = Header::parse(Direction::ToServer, bytes);
+    let text = bytes.get(Header::BYTES..).unwrap_or_default();
+    let goes_on = |h: Header| h.tag == b'Q' && h.bytes > bytes.len() as u64;
+    header.is_some_and(goes_on) && is_text(text) && begins_like_sql(text)
+}
+
 /// Whether `bytes`, the start of a packet, are certain to be PostgreSQL going in this direction.
 fn certain(d: Direction, bytes: &[u8]) -> bool {
     let tag = bytes.first().copied().unwrap_or_default();
+    if d == Direction::ToServer && is_long_statement(bytes) {
+        return true;
+    }
     if tag == b'd' && d == Direction::ToServer {
         return replication::is_update(bytes);
     }
@@ -356,6 +376,13 @@ mod tests {
         assert!(!certain(ToServer, b"Q\0\0\0\x0dselect 1;\0"));
         assert!(!certain(ToServer, b"Q\0\0\0\x0eselect 1;x"));
         assert!(!certain(ToServer, b"Q\0\0\0\x0esel\x01ct 1;\0"));
+        // One that goes on behind what was captured.
+        assert!(certain(ToServer, b"Q\0\0\x01\x0eselect a, b from t where"));
+        assert!(!certain(ToServer, b"Q\0\0\x01\x0equiet, please"));
+        assert!(!certain(
+            ToServer,
+            b"Q\0\0\x01\x0eselect a, b\0from t where"
+        ));
         // Too little is said by these.
         assert!(!certain(ToServer, b"S\0\0\0\x04"));
         assert!(!certain(ToServer, b"X\0\0\0\x04"));
@@ -373,6 +400,12 @@ mod tests {
         assert!(!certain(ToClient, b"C\0\0\0\x0aBEGIN\0Z\0\0\0\x05t"));
         assert!(!certain(ToClient, b"Z\0\0\0\x05I"));
         assert!(!certain(ToServer, ANSWER));
+        // The description of rows, and the first of them, which is cut off: it has as many columns.
+        let long = [&ANSWER[..28], b"\0\0\x0b\xc2\0\x01\0\0\x0b\xb8aaaa"].concat();
+        assert!(certain(ToClient, &long));
+        let other = [&ANSWER[..28], b"\0\0\x0b\xc2\0\x02\0\0\x0b\xb8aaaa"].concat();
+        assert!(!certain(ToClient, &other));
+        assert!(!certain(ToClient, &ANSWER[..27]));
         let damaged = [&ANSWER[..28], b"\0\x02", &ANSWER[30..]].concat();
         assert!(!certain(ToClient, &damaged));
     }
