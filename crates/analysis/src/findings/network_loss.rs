@@ -80,18 +80,19 @@ fn of_streams(facts: &Facts<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-fn check(facts: &Facts<'_>) -> Option<Finding> {
+/// Whether it is worth saying how long was waited for what was sent again.
+pub(super) fn is_worth_saying(facts: &Facts<'_>) -> bool {
     let a = &facts.account;
     // In a long message a few losses are enough.
     let under_way: i64 = a.under_way.iter().map(|l| l[TimeClass::LossRecovery]).sum();
+    let waited = facts.worst.loss.count >= 3 || under_way >= a.loss_ns / 2;
     // A fiftieth of the time is worth saying; that calls are slow decides who is to blame.
-    if !facts.calls_are_slow()
-        || a.loss_ns < (a.total_ns / 50).max(1)
-        || (facts.worst.loss.count < 3 && under_way < a.loss_ns / 2)
-    {
-        return None;
-    }
-    if network_reordering::costs(facts).is_some() {
+    facts.calls_are_slow() && a.loss_ns >= (a.total_ns / 50).max(1) && waited
+}
+
+fn check(facts: &Facts<'_>) -> Option<Finding> {
+    let a = &facts.account;
+    if !is_worth_saying(facts) || network_reordering::costs(facts).is_some() {
         return None;
     }
     if a.basis == Basis::Streams {

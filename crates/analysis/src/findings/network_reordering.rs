@@ -19,8 +19,8 @@
 //! The capture itself may have written packets in the wrong order (several receive
 //! queues); captures of both ends that agree rule that out.
 
-use super::{Entry, Of, Rule, evidence, numbers};
-use crate::facts::Facts;
+use super::{Entry, Of, Rule, evidence, network_loss, numbers};
+use crate::facts::{Basis, Facts};
 use crate::losses;
 use crate::results::{ConnectionResult, Finding, Side};
 use crate::text::text;
@@ -52,9 +52,10 @@ fn late(facts: &Facts<'_>) -> Option<(u64, u64)> {
 
 /// How long calls waited for what was taken for lost and was not.
 pub(super) fn costs(facts: &Facts<'_>) -> Option<i64> {
-    let cost = facts.account.loss_ns;
-    let is_its = cost > 0 && late(facts).is_some() && losses::needless(facts).is_some();
-    is_its.then_some(cost)
+    let is_of_calls = facts.account.basis != Basis::Streams;
+    let is_its = is_of_calls && network_loss::is_worth_saying(facts);
+    let is_its = is_its && late(facts).is_some() && losses::needless(facts).is_some();
+    is_its.then_some(facts.account.loss_ns)
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -152,6 +153,25 @@ mod tests {
             overtaken.why
         );
         assert!(lost.is_none());
+    }
+
+    #[test]
+    fn what_hardly_anybody_waited_for_has_no_cost() {
+        let (overtaken, _) = sent_again(2);
+        assert!(overtaken.unwrap().cost_ns.is_some());
+        let few = found(Rule::NetworkReordering, |f| {
+            let mut c = connection();
+            c.directions[1].counts.out_of_order_packets = 50;
+            c.directions[1].counts.packets = 1_000;
+            c.directions[1].lost_on_network_packets = Some(0);
+            f.streams.connections = vec![c];
+            f.account.loss_ns = TOTAL_NS / 50 - 1;
+            f.worst.count = 5;
+            f.captures
+                .iter_mut()
+                .for_each(|c| c.losses = Losses::of(20));
+        });
+        assert_eq!(few.unwrap().cost_ns, None);
     }
 
     #[test]

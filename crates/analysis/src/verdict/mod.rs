@@ -53,10 +53,18 @@ impl Blame {
         let on_the_way = findings
             .iter()
             .filter(|f| f.rule == Rule::WindowScalingOff && f.side == Side::Network);
+        let sums = &facts.account.sums;
+        let left_ns = sums.left_for_ns(place).map(|left| match side {
+            // What it is charged in another's name is not certain of that one.
+            Side::Network => (on_the_way.clone().flat_map(|f| f.lines(sums)))
+                .filter(|s| s.line.side != Place::Network)
+                .fold(left, |left, s| left.saturating_add(s.line.ns.lo_ns)),
+            _ => left,
+        });
         Blame {
             side,
             calls: on_the_way.fold(calls, |calls, f| in_its_name(calls, facts, f, side)),
-            left_ns: facts.account.sums.left_for_ns(place),
+            left_ns,
             beside_ns: beside.fold(0, i64::saturating_add),
         }
     }

@@ -111,7 +111,8 @@ pub(super) struct Held {
     /// The most data, without options beside time stamps, that a single segment had which was not pushed: TCP cut it there.
     /// Where no handshake was seen that is what segments carry.
     single: u32,
-    /// The same if it was of the maximum size, or several of them and nothing more: what follows it is of the same message.
+    /// End of the last segment if it was of the maximum size, or several of them and nothing more: what follows it is of the
+    /// same message.
     full: Option<u64>,
     /// The last acknowledgement of some of the outstanding data.
     advanced: Option<Mark>,
@@ -274,7 +275,7 @@ impl Held {
 
     /// Since when the sender has had more queued than it could send, if a segment that leaves now shows
     /// that it has. Behind what was not pushed more was, however late TCP lets it go: a timer may, to probe (RFC 8985
-    /// section 7). So was it behind a full one of a row, as a row ends with what is left over.
+    /// section 7), after a round trip and more. So was it behind a full one of a row, as a row ends with what is left over.
     fn backlog_at(&self, now: Time, acknowledged: Option<u64>) -> Option<Time> {
         let goes_on = self.pushes && !self.pushed;
         if !self.fills && !goes_on {
@@ -285,7 +286,9 @@ impl Held {
         let released = self.heard.is_some_and(|at| at >= last && soon(at));
         let same_burst = self.backlog.is_some() && soon(last);
         let is_in_flight = acknowledged.is_some_and(|acknowledged| acknowledged < self.end);
-        let was_queued = is_in_flight && (goes_on || (self.surely_fills && self.backlog.is_some()));
+        let by_timer = self.usual_ns.is_some_and(|usual| now - last > usual);
+        let is_of_row = self.surely_fills && self.backlog.is_some() && by_timer;
+        let was_queued = is_in_flight && (goes_on || is_of_row);
         (released || same_burst || was_queued).then(|| self.backlog.unwrap_or(last))
     }
 
@@ -304,6 +307,7 @@ impl Held {
     #[cold]
     pub(super) fn was_perhaps_sent(&mut self) {
         (self.begun, self.drained, self.advanced) = (None, None, None);
+        (self.end, self.backlog) = (0, None);
     }
 
     /// The window held what leaves now: it did not wait for the acknowledgement as such.

@@ -409,8 +409,8 @@ impl Window {
 
     /// The segment `s`, which the window had held, shows how long it was full. A closed window is told of by itself.
     /// `sender_ns` is how far the sender is away, there and back, where the capture is next to the receiver: who keeps an
-    /// acknowledgement of a full window back for longer than that has not read.
-    pub(super) fn was_full(&mut self, s: &Segment, sender_ns: Option<i64>) {
+    /// acknowledgement of a full window back for longer than that has not read. That of a single segment waits for a timer.
+    pub(super) fn was_full(&mut self, s: &Segment, sender_ns: Option<i64>, full_sized: u64) {
         let away_ns = self.away.as_ref().map_or(0, |away| away.ns);
         let Some(opened) = self.opened.as_mut().filter(|opened| !opened.told) else {
             return;
@@ -421,7 +421,8 @@ impl Window {
             return;
         }
         let kept_ns = opened.at - full.since.time - away_ns;
-        let is_kept = sender_ns.is_some_and(|ns| kept_ns > ns.max(WORTH_TELLING_NS));
+        let is_kept = full.offered >= 2 * full_sized
+            && sender_ns.is_some_and(|ns| kept_ns > ns.max(WORTH_TELLING_NS));
         let kind = match full.stuck || is_kept {
             true => EpisodeKind::ClosingWindow,
             false => EpisodeKind::SmallWindow,

@@ -61,6 +61,13 @@ pub(super) struct Session {
 }
 
 impl Session {
+    /// The server has answered, or it is not known any more whether it has.
+    fn leave_file(&mut self) {
+        if self.phase == Phase::File {
+            self.phase = Phase::Commands;
+        }
+    }
+
     fn change(&mut self, change: impl FnOnce(&mut SqlSession)) {
         let mut about = (*self.about).clone();
         change(&mut about);
@@ -162,12 +169,13 @@ impl SessionTrait for Session {
             self.long_data = None;
             self.prepared.forget_last();
         }
-        let is_of_file = self.phase == Phase::File && d == Direction::ToServer;
-        // Whatever of a file is missing, the server answers when all of it has come.
-        if hole == Hole::Gap && !is_of_file {
-            if self.phase == Phase::File {
-                self.phase = Phase::Commands;
+        if hole == Hole::Gap && self.phase == Phase::File && d == Direction::ToServer {
+            // Whatever of a file is missing, the server answers when all of it has come.
+            if let Some(first) = self.pairing.first() {
+                first.response.goes_on();
             }
+        } else if hole == Hole::Gap {
+            self.leave_file();
             self.pairing.gap(d, at);
         }
     }

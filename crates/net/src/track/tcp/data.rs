@@ -136,8 +136,9 @@ fn held_up<H: Handler>(
         stream.held.was_the_window();
         if stream.held.is_placed() || stream.window.is_away() {
             // Next to the receiver it shows how long that kept its acknowledgement back.
-            let sender_ns = (stream.is_at_receiver()).then(|| stream.held.away_ns());
-            stream.window.was_full(s, sender_ns);
+            let is_there = stream.is_at_receiver() && !near;
+            let sender_ns = is_there.then(|| stream.held.away_ns());
+            stream.window.was_full(s, sender_ns, full_sized);
         }
         released = released.filter(|_| near);
     } else {
@@ -182,6 +183,7 @@ fn held_up<H: Handler>(
     if let (Some(trouble), Some(held)) = (&mut trouble, held) {
         // It may have stood behind others before.
         trouble.at = trouble.at.min(held.at);
+        trouble.troubled = trouble.troubled.min(held.troubled.or(trouble.troubled));
     }
     trouble.or(held)
 }
@@ -222,19 +224,20 @@ fn old_data<H: Handler>(
     }
     let missing = stream.reassembly.missing_bytes(start, old_end);
     let fills = missing > 0;
-    // Where the direction begins with them, its bytes were acknowledged, and not seen before.
-    if stream.start != Start::Acknowledged {
-        stream.summary.repeated_bytes += old_end - start - missing;
-    }
     let exposed = (stream.reassembly.exposed_after(start)).or_else(|| stream.ahead_of(start));
     let given_up = stream
         .given_up
         .filter(|gap| start < gap.end && gap.start < old_end);
     let late = given_up.is_some_and(|gap| s.mark.time - gap.at <= LATE_WITHIN_NS);
+    let mut found = 0;
     if let Some(gap) = given_up {
-        let bytes = old_end.min(gap.end) - start.max(gap.start);
-        stream.found_again(gap, bytes);
+        found = old_end.min(gap.end) - start.max(gap.start);
+        stream.found_again(gap, found);
         out.note(s, "late-data", "bytes that came after they were given up");
+    }
+    // Where the direction begins with them, its bytes were acknowledged, and not seen before.
+    if stream.start != Start::Acknowledged {
+        stream.summary.repeated_bytes += (old_end - start).saturating_sub(missing + found);
     }
     if late || (fills && stream.is_reordered(s, exposed)) {
         stream.summary.out_of_order_packets += 1;

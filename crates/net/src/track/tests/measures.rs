@@ -415,6 +415,17 @@ fn behind_what_is_not_pushed_more_waits_however_late_it_leaves() {
 }
 
 #[test]
+fn behind_what_the_capture_lacks_nothing_is_known_to_wait() {
+    let mut t = Script::new();
+    let (seq, ack) = near_server(&mut t);
+    t.send(ToClient, ACK, seq, ack, &mss(500));
+    // Its end, which was pushed, is missing.
+    t.wait(15 * MS);
+    t.s(seq + 700, ack, b"more");
+    assert!(t.one().chunks.iter().all(|c| c.held_since.is_none()));
+}
+
+#[test]
 fn what_was_acknowledged_keeps_nothing_back() {
     let mut t = Script::new();
     let (seq, ack) = near_server(&mut t);

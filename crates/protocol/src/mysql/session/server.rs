@@ -149,6 +149,7 @@ impl Session {
 
     /// What the server says is no packet of the response.
     pub(super) fn lose_step(&mut self, cx: &mut Context<'_>, begins: bool) -> Step {
+        self.leave_file();
         self.pairing.lose_step(cx);
         match begins {
             true => Step::Skip,
@@ -178,7 +179,7 @@ impl Session {
             Said::Response(next) => next,
         };
         let Some(first) = self.pairing.first() else {
-            return;
+            return self.leave_file();
         };
         first.answer(span);
         match next {
@@ -188,9 +189,7 @@ impl Session {
                 self.phase = Phase::File;
             }
             _ => {
-                if self.phase == Phase::File {
-                    self.phase = Phase::Commands;
-                }
+                self.leave_file();
                 self.answered(cx);
             }
         }

@@ -214,14 +214,30 @@ fn a_file_that_the_snap_length_cuts_goes_on_until_the_server_answers() {
 
 #[test]
 fn a_file_goes_on_behind_a_gap_in_it() {
-    let events = [
-        up(&query("load data local infile 'f' into table t")),
-        down(&packets(1, &[b"\xfbf"])),
-        up(&packets(2, &[b"1\n2\n3\n"])),
-        Gap(UP, 5_000),
-        up(&query("select 1")),
-        down(&packets(9, &[&[0, 3, 0, 2, 0, 0, 0]])),
-    ];
-    let calls = joined(&events, Close::Finished).calls;
-    assert_eq!(summaries(&calls), [expected("COPY", "ok", [1, 5, 6, 6])]);
+    let calls_of = |sent: [Event; 3]| {
+        let asked = [
+            up(&query("load data local infile 'f' into table t")),
+            down(&packets(1, &[b"\xfbf"])),
+        ];
+        let answered = [
+            down(&packets(9, &[&[0, 3, 0, 2, 0, 0, 0]])),
+            up(&query("select 1")),
+            down(&result(1)),
+        ];
+        let events = asked.into_iter().chain(sent).chain(answered);
+        summaries(&joined(&events.collect::<Vec<_>>(), Close::Finished).calls)
+    };
+    let part = || up(&packets(2, &[b"1\n2\n3\n"]));
+    assert_eq!(
+        calls_of([part(), Gap(UP, 5_000), up(&query("select 2"))]),
+        [
+            expected("COPY", "ok", [1, 5, 6, 6]),
+            expected("EXECUTE", "ok", [7, 7, 8, 8])
+        ]
+    );
+    // All of it.
+    assert_eq!(
+        calls_of([Gap(UP, 500), Gap(UP, 500), Gap(UP, 500)]).last(),
+        Some(&expected("EXECUTE", "ok", [7, 7, 8, 8]))
+    );
 }
