@@ -275,7 +275,7 @@ impl Held {
 
     /// Since when the sender has had more queued than it could send, if a segment that leaves now shows
     /// that it has. Behind what was not pushed more was, however late TCP lets it go: a timer may, to probe (RFC 8985
-    /// section 7), after a round trip and more. So was it behind a full one of a row, as a row ends with what is left over.
+    /// section 7). So was it behind a full one of a row, as a row ends with what is left over.
     fn backlog_at(&self, now: Time, acknowledged: Option<u64>) -> Option<Time> {
         let goes_on = self.pushes && !self.pushed;
         if !self.fills && !goes_on {
@@ -286,8 +286,7 @@ impl Held {
         let released = self.heard.is_some_and(|at| at >= last && soon(at));
         let same_burst = self.backlog.is_some() && soon(last);
         let is_in_flight = acknowledged.is_some_and(|acknowledged| acknowledged < self.end);
-        let by_timer = self.usual_ns.is_some_and(|usual| now - last > usual);
-        let is_of_row = self.surely_fills && self.backlog.is_some() && by_timer;
+        let is_of_row = self.surely_fills && self.backlog.is_some();
         let was_queued = is_in_flight && (goes_on || is_of_row);
         (released || same_burst || was_queued).then(|| self.backlog.unwrap_or(last))
     }
@@ -303,11 +302,25 @@ impl Held {
         self.late = None;
     }
 
-    /// Bytes are missing before those that leave now: nobody knows when they left.
+    /// Bytes are missing before those that leave now: nobody knows when they left. A message may have ended there, unless
+    /// they are full segments.
     #[cold]
-    pub(super) fn was_perhaps_sent(&mut self) {
+    pub(super) fn was_perhaps_sent(&mut self, are_full: bool) {
         (self.begun, self.drained, self.advanced) = (None, None, None);
-        (self.end, self.backlog) = (0, None);
+        if !are_full {
+            self.end = 0;
+        }
+    }
+
+    /// How much data a full segment has beside options like those of `s`; 0 where nothing tells.
+    #[cold]
+    pub(super) fn single(&self, s: &Segment, mss: Option<u16>) -> u32 {
+        let beside_stamps = s.tcp.options_take() - u32::from(s.tcp.stamps_take());
+        let without = match mss {
+            Some(mss) => u32::from(mss).saturating_sub(u32::from(s.tcp.stamps_take())),
+            None => self.single,
+        };
+        without.saturating_sub(beside_stamps)
     }
 
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
