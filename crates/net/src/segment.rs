@@ -77,6 +77,11 @@ impl Tcp {
     pub(crate) fn stamps_take(&self) -> u8 {
         self.timestamps.map_or(0, |_| STAMPS)
     }
+
+    /// And of what others of its connection may lack.
+    pub(crate) fn others_take(&self) -> u32 {
+        self.options_take() - u32::from(self.stamps_take())
+    }
 }
 
 /// TCP flags: the header's low eight bits.

@@ -120,8 +120,8 @@ mod tests {
         assert!(f.why.to_string().starts_with("50 of 1,000 packets"));
     }
 
-    /// Twenty segments were sent again, of which the client's capture lacks so many.
-    fn sent_again(lost: u64) -> (Option<Finding>, Option<Finding>) {
+    /// Twenty segments were sent again, of which the client's capture lacks so many, and calls waited so long for them.
+    fn sent_again(lost: u64, waited_ns: i64) -> (Option<Finding>, Option<Finding>) {
         let change = |f: &mut super::super::testing::Fixture| {
             let mut c = connection();
             c.directions[1].counts.out_of_order_packets = 50;
@@ -129,7 +129,7 @@ mod tests {
             c.directions[1].counts.retransmitted_packets = 20;
             c.directions[1].lost_on_network_packets = Some(lost);
             f.streams.connections = vec![c];
-            f.account.loss_ns = TOTAL_NS / 2;
+            f.account.loss_ns = waited_ns;
             f.worst.count = 5;
             for capture in &mut f.captures {
                 capture.losses = Losses::of(20);
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_was_sent_again_and_not_lost_costs_what_calls_waited_for_it() {
-        let (overtaken, lost) = sent_again(2);
+        let (overtaken, lost) = sent_again(2, TOTAL_NS / 2);
         let overtaken = overtaken.unwrap();
         assert_eq!(overtaken.cost_ns, Some(TOTAL_NS / 2));
         assert!(
@@ -157,26 +157,14 @@ mod tests {
 
     #[test]
     fn what_hardly_anybody_waited_for_has_no_cost() {
-        let (overtaken, _) = sent_again(2);
-        assert!(overtaken.unwrap().cost_ns.is_some());
-        let few = found(Rule::NetworkReordering, |f| {
-            let mut c = connection();
-            c.directions[1].counts.out_of_order_packets = 50;
-            c.directions[1].counts.packets = 1_000;
-            c.directions[1].lost_on_network_packets = Some(0);
-            f.streams.connections = vec![c];
-            f.account.loss_ns = TOTAL_NS / 50 - 1;
-            f.worst.count = 5;
-            f.captures
-                .iter_mut()
-                .for_each(|c| c.losses = Losses::of(20));
-        });
-        assert_eq!(few.unwrap().cost_ns, None);
+        let cost = |waited_ns| sent_again(2, waited_ns).0.unwrap().cost_ns;
+        assert_eq!(cost(TOTAL_NS / 50), Some(TOTAL_NS / 50));
+        assert_eq!(cost(TOTAL_NS / 50 - 1), None);
     }
 
     #[test]
     fn what_more_than_seldom_was_lost_for_is_the_losses_cost() {
-        let (overtaken, lost) = sent_again(3);
+        let (overtaken, lost) = sent_again(3, TOTAL_NS / 2);
         assert_eq!(overtaken.unwrap().cost_ns, None);
         let lost = lost.unwrap();
         assert_eq!(lost.cost_ns, Some(TOTAL_NS / 2));

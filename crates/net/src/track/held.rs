@@ -313,14 +313,11 @@ impl Held {
     }
 
     /// How much data a full segment has beside options like those of `s`; 0 where nothing tells.
-    #[cold]
-    pub(super) fn single(&self, s: &Segment, mss: Option<u16>) -> u32 {
-        let beside_stamps = s.tcp.options_take() - u32::from(s.tcp.stamps_take());
-        let without = match mss {
-            Some(mss) => u32::from(mss).saturating_sub(u32::from(s.tcp.stamps_take())),
-            None => self.single,
-        };
-        without.saturating_sub(beside_stamps)
+    pub(super) fn carries(&self, s: &Segment, mss: Option<u16>) -> u32 {
+        match mss {
+            Some(mss) => u32::from(mss).saturating_sub(s.tcp.options_take()),
+            None => self.single.saturating_sub(s.tcp.others_take()),
+        }
     }
 
     /// The window held what leaves now: it did not wait for the acknowledgement as such.
@@ -502,11 +499,11 @@ impl Held {
             self.small = Some(Small { end, at: now });
         }
         self.end = end;
-        let beside_stamps = s.tcp.options_take() - u32::from(s.tcp.stamps_take());
-        if !s.tcp.flags.psh() && s.payload_length + beside_stamps <= ETHERNET {
-            self.single = self.single.max(s.payload_length + beside_stamps);
+        let alike = s.payload_length + s.tcp.others_take();
+        if !s.tcp.flags.psh() && alike <= ETHERNET {
+            self.single = self.single.max(alike);
         }
-        let carries = self.single.saturating_sub(beside_stamps);
+        let carries = self.carries(s, None);
         let fills_it = carries >= EVERY_HOST_ACCEPTS && s.payload_length.is_multiple_of(carries);
         self.surely_fills = if is_known { ends_full } else { fills_it };
         self.fills = ends_full || self.surely_fills;
@@ -557,8 +554,7 @@ impl Size {
         let bytes = s.payload_length;
         let options = s.tcp.options_take();
         let Some(mss) = mss else {
-            let beside_stamps = options - u32::from(s.tcp.stamps_take());
-            let is_small = bytes + beside_stamps < largest.max(EVERY_HOST_ACCEPTS);
+            let is_small = bytes + s.tcp.others_take() < largest.max(EVERY_HOST_ACCEPTS);
             return Size {
                 is_small,
                 may_be_small: largest <= ETHERNET,

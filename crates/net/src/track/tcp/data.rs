@@ -99,8 +99,8 @@ fn new_data<H: Handler>(
     }
     if start > stream.sent {
         // What left meanwhile never came past the capture, or comes later.
-        let full_sized = u64::from(stream.held.single(s, stream.mss));
-        let are_full = full_sized > 0 && (start - stream.sent).is_multiple_of(full_sized);
+        let carries = u64::from(stream.held.carries(s, stream.mss));
+        let are_full = carries > 0 && (start - stream.sent).is_multiple_of(carries);
         stream.held.was_perhaps_sent(are_full);
     }
     let held = match stream.goes_unasked && !stream.window.is_zero() {
