@@ -141,6 +141,10 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
         // What arrives at the other end may have skipped numbers because the network lost them.
         let nothing_lost = counts.retransmitted_packets == 0 && lost.unwrap_or(0) == 0;
         let at_sender = vantage_of(near).vantage == nearest(d) || seen.len() == 2;
+        let at_receiver = other_side(d).or_else(|| {
+            let is_next_to_it = vantage_of(near).vantage == nearest(d.reverse());
+            is_next_to_it.then_some(near)
+        });
         if at_sender || nothing_lost {
             counts.missing_from_capture_packets += missing_without_data(d, near);
         }
@@ -162,6 +166,7 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
             goodput_bps: goodput(&counts, &account),
             lost_on_network_packets: lost.map(|bytes| bytes.div_ceil(full)),
             lost_on_network_bytes: lost,
+            discarded_packets: at_receiver.map_or(0, |at| discarded(d, at)).div_ceil(full),
             stuck_arrived: other_side(d).and_then(|far| stuck_arrived(d, near, far)),
             counts,
             account,
@@ -298,6 +303,13 @@ fn lost_between(d: Direction, near: &ConnectionSummary, far: &ConnectionSummary)
         (true, Some(_)) => never,
         (true, None) => never.min(again),
     }
+}
+
+/// Bytes that came to a place next to their receiver, which then said that it lacked them, and not that it had them when they
+/// came again.
+fn discarded(d: Direction, at_receiver: &ConnectionSummary) -> u64 {
+    let counts = &at_receiver.directions[d.index()];
+    (counts.lacked_bytes).saturating_sub(counts.received_twice_bytes)
 }
 
 /// How the segment that `near` sent in vain came to `far`: whatever is new of it, every byte counted once.

@@ -137,29 +137,22 @@ impl LossEvidence {
     }
 }
 
-/// How many segments were lost in a direction, as the capture nearest to their sender tells it. Of two captures no more than
-/// the other one lacks: what arrived late was sent again, too.
+/// How many segments were lost in a direction, as the capture nearest to their sender tells it. No more than the other
+/// capture lacks, or than their receiver does not say it had: what arrived late was sent again, too.
 fn segments(facts: &Facts<'_>, d: Direction) -> u64 {
     let again = facts.at_sender(d).losses.segments(d);
-    again.min(known(facts, d).unwrap_or(again))
-}
-
-/// The same, as the other one lacks it.
-fn known(facts: &Facts<'_>, d: Direction) -> Option<u64> {
-    let are_two = facts.captures.len() == 2;
-    facts.streams.known_lost(d).filter(|_| are_two)
+    again.min(facts.streams.lost_at_most(d).0)
 }
 
 /// Of so many packets that were sent again one was lost, or fewer.
 const SELDOM: u64 = 10;
 
-/// How much was sent again that had not been lost, where captures of both ends show that nearly all of it was.
+/// How much was sent again that had not been lost, where nearly all of it was not.
 pub(crate) fn needless(facts: &Facts<'_>) -> Option<u64> {
-    let again = Direction::BOTH.map(|d| facts.at_sender(d).losses.segments(d));
+    let again = Direction::BOTH.map(|d| facts.streams.lost_at_most(d).1);
     let lost = Direction::BOTH.map(|d| segments(facts, d));
     let [again, lost] = [again, lost].map(|n| n.iter().sum::<u64>());
-    let is_known = Direction::BOTH.iter().all(|d| known(facts, *d).is_some()) && again > 0;
-    let are_seldom = is_known && lost.saturating_mul(SELDOM) <= again;
+    let are_seldom = again > 0 && lost.saturating_mul(SELDOM) <= again;
     are_seldom.then_some(again - lost)
 }
 
@@ -188,9 +181,17 @@ pub(crate) fn said(facts: &Facts<'_>) -> Text {
         ),
     };
     let lost: Vec<Text> = ways(facts).map(way).collect();
-    match lost.is_empty() {
-        true => Text::default(),
-        false => text!(" What was lost: {lost}.", lost = Value::List(lost, ", ")),
+    let all: u64 = ways(facts).map(|(_, segments)| segments).sum();
+    let discarded = facts.streams.discarded().min(all);
+    match (lost.is_empty(), discarded) {
+        (true, _) => Text::default(),
+        (false, 0) => text!(" What was lost: {lost}.", lost = Value::List(lost, ", ")),
+        (false, _) => text!(
+            " What was lost: {lost}. {discarded,} of {discarded|it|them} came to {discarded|its receiver|their receivers}, whose \
+             TCP did not take {discarded|it|them}: damaged on the way, or thrown away by that host.",
+            lost = Value::List(lost, ", "),
+            discarded = discarded,
+        ),
     }
 }
 
@@ -208,6 +209,7 @@ pub(crate) fn shown(facts: &Facts<'_>) -> Vec<Evidence> {
     for (d, _) in ways(facts) {
         let sender = facts.at_sender(d);
         let mut shown = sender.losses.shown(d, SEGMENTS);
+        let has_first = !shown.lost.is_empty();
         let other = facts.captures.iter().find(|c| c.index != sender.index);
         if let Some(receiver) = other {
             shown.but_those_in(&receiver.losses, d);
@@ -222,15 +224,15 @@ pub(crate) fn shown(facts: &Facts<'_>) -> Vec<Evidence> {
             (Direction::ToServer, false) => "segments to the server that had to be sent again",
             (Direction::ToClient, false) => "segments to the client that had to be sent again",
         };
-        let again = match (d, shown.lost.is_empty()) {
-            (Direction::ToServer, true) => {
+        let again = match (d, has_first) {
+            (Direction::ToServer, false) => {
                 "segments to the server sent again, whose first copies are not in this capture"
             }
-            (Direction::ToClient, true) => {
+            (Direction::ToClient, false) => {
                 "segments to the client sent again, whose first copies are not in this capture"
             }
-            (Direction::ToServer, false) => "the segments to the server sent again",
-            (Direction::ToClient, false) => "the segments to the client sent again",
+            (Direction::ToServer, true) => "the segments to the server sent again",
+            (Direction::ToClient, true) => "the segments to the client sent again",
         };
         for (packets, what) in [(shown.lost, lost), (shown.again, again)] {
             let packets = packets.into_iter().map(|p| (sender.index, p));

@@ -212,7 +212,7 @@ impl Streams {
             .connections
             .get(*self.plain.get(&(capture, connection))?)?;
         let r = c.direction(d);
-        Some((&r.account, needed(r) > 0))
+        Some((&r.account, r.lost_at_most() > 0))
     }
 
     /// Whether silences of a direction's sender may lie between messages: of a server that writes little between
@@ -249,7 +249,7 @@ impl Streams {
         for c in self.connections.iter().filter(|c| is_plain(c)) {
             let r = c.direction(d);
             let mut classes = Classes {
-                is_lossy: needed(r) > 0,
+                is_lossy: r.lost_at_most() > 0,
                 ..Classes::default()
             };
             let mut time = r.account.time_ns;
@@ -265,7 +265,7 @@ impl Streams {
                 time[TimeClass::LossRecovery] = 0;
             }
             let longest = r.account.longest[TimeClass::LossRecovery].map(|wait| wait.ns);
-            let needless = needless_ns(time[TimeClass::LossRecovery], longest, needed(r));
+            let needless = needless_ns(time[TimeClass::LossRecovery], longest, r.lost_at_most());
             time[TimeClass::Unknown] += needless;
             time[TimeClass::LossRecovery] -= needless;
             if let Some(way_ns) = self.way_to_sender(c, d) {
@@ -355,20 +355,25 @@ impl Streams {
     /// Segments that were lost between two captures, by direction.
     pub fn lost(&self) -> [u64; 2] {
         let of = |d| {
-            self.connections
-                .iter()
-                .filter_map(move |c| c.direction(d).lost_on_network_packets)
+            let each = self.connections.iter().map(move |c| c.direction(d));
+            each.filter_map(|r| r.lost_on_network_packets)
         };
         Direction::BOTH.map(|d| of(d).fold(0, u64::saturating_add))
     }
 
-    /// How many segments of a direction were lost between two captures, where that is known of all connections that sent
-    /// any again.
-    pub(crate) fn known_lost(&self, d: Direction) -> Option<u64> {
+    /// Segments that came to their receivers and that these threw away.
+    pub(crate) fn discarded(&self) -> u64 {
+        let each = self.connections.iter().flat_map(|c| &c.directions);
+        each.map(|r| r.discarded_packets)
+            .fold(0, u64::saturating_add)
+    }
+
+    /// How many segments of a direction were lost at most, and how many sent again.
+    pub(crate) fn lost_at_most(&self, d: Direction) -> (u64, u64) {
         let each = self.connections.iter().map(|c| c.direction(d));
-        let mut resent = each.filter(|r| r.counts.retransmitted_packets > 0);
-        resent.try_fold(0u64, |sum, r| {
-            Some(sum.saturating_add(r.lost_on_network_packets?))
+        let of = |r: &DirectionResult| (r.lost_at_most(), r.counts.retransmitted_packets);
+        each.map(of).fold((0, 0), |sum, r| {
+            (sum.0.saturating_add(r.0), sum.1.saturating_add(r.1))
         })
     }
 
@@ -390,7 +395,7 @@ impl Streams {
             let each = self.connections.iter().map(|c| {
                 let r = &c.directions[d.index()];
                 let again = r.counts.retransmitted_packets;
-                let lost = r.lost_on_network_packets.unwrap_or(again).min(again);
+                let lost = r.lost_at_most().min(again);
                 r.counts.out_of_order_packets.saturating_sub(lost)
             });
             each.fold(0, u64::saturating_add)
@@ -415,9 +420,9 @@ impl Streams {
         plain.max_by_key(|c| c.direction(d).counts.payload_bytes)
     }
 
-    /// Large segments that never arrived, though their receiver was heard.
+    /// Large segments that never arrived, though their receiver was heard, and nothing as large that had been lost before did.
     pub fn stuck(&self) -> impl Iterator<Item = (&ConnectionResult, Direction, Stuck)> {
-        let large = |s: &Stuck| s.bytes >= LARGE && s.receiver_heard;
+        let large = |s: &Stuck| s.bytes >= LARGE && s.receiver_heard && !s.others_arrived;
         self.connections.iter().flat_map(move |c| {
             let of = move |d: Direction| Some((c, d, c.direction(d).counts.stuck.filter(large)?));
             Direction::BOTH.into_iter().filter_map(of)
@@ -529,16 +534,6 @@ fn is_plain(c: &ConnectionResult) -> bool {
     c.copies || speaks_nothing && c.pipelined != Some(Protocol::Rpc)
 }
 
-/// Segments sent again because they were lost: of two captures those the network is known to have
-/// dropped, of one those that nothing shows to have been needless.
-fn needed(r: &DirectionResult) -> u64 {
-    let again = r.counts.retransmitted_packets;
-    match r.lost_on_network_packets {
-        Some(lost) => lost,
-        None => again.saturating_sub(r.account.spurious_retransmissions),
-    }
-}
-
 /// Of the time that a direction recovered in, what was needless at least, where so many segments had been lost: each was
 /// one recovery at most, and none took longer than the longest. What it waited for then is not known; where nothing
 /// was lost at all, the other classes tell.
@@ -578,6 +573,7 @@ mod tests {
                 first: mark(0),
                 last: mark(900),
                 receiver_heard,
+                others_arrived: false,
             });
             sent.account.time_ns[TimeClass::LossRecovery] = 1_000;
             let streams = Streams {

@@ -123,6 +123,8 @@ pub struct Stuck {
     pub last: Mark,
     /// Whether the receiver was heard meanwhile, so that the path itself was not down.
     pub receiver_heard: bool,
+    /// Whether others as large arrived that were sent again, too: the path carries what has that size.
+    pub others_arrived: bool,
 }
 
 impl Stuck {

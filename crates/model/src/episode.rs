@@ -211,6 +211,11 @@ pub struct DirectionSummary {
     pub retransmitted_bytes: u64,
     /// Bytes that this capture holds more than once because they were sent more than once.
     pub repeated_bytes: u64,
+    /// Of those, bytes that their receiver said it lacked when this capture held them: where that is next to it, they arrived and
+    /// it threw them away.
+    pub lacked_bytes: u64,
+    /// Bytes that their receiver says it got more than once (RFC 2883).
+    pub received_twice_bytes: u64,
     /// Packets that the capture holds twice (a mirror port, or all interfaces of one host).
     pub duplicate_packets: u64,
     /// Those whose time to live was lower than before: a router lies between the two places. Packets

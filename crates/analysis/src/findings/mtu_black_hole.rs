@@ -8,11 +8,12 @@
 //!
 //! # How sure
 //! A full-sized segment was sent again three times or more and never acknowledged,
-//! while packets of the other side kept coming. From the receiver's end alone no
-//! such segment is seen: there the sender's numbers tell of bytes that it had sent
-//! and that never came, seconds after it could have sent them. Whether it sent
-//! them at once, and whether its own host dropped them, only its end shows: no
-//! side is named.
+//! while packets of the other side kept coming, and none as large had been lost on
+//! that connection and arrived when it was sent again: that is loss by chance. From
+//! the receiver's end alone no such segment is seen: there the sender's numbers
+//! tell of bytes that it had sent and that never came, seconds after it could have
+//! sent them. Whether it sent them at once, and whether its own host dropped them,
+//! only its end shows: no side is named.
 //!
 //! # What to check next
 //! ping with that size and don't-fragment (ping -M do -s 1472), tunnels and VPNs on
@@ -116,6 +117,10 @@ mod tests {
     use super::*;
 
     fn sent_in_vain(bytes: u64, receiver_heard: bool) -> Option<Finding> {
+        told(bytes, receiver_heard, false)
+    }
+
+    fn told(bytes: u64, receiver_heard: bool, others_arrived: bool) -> Option<Finding> {
         found(Rule::MtuBlackHole, |f| {
             let mut c = connection();
             c.directions[1].counts.stuck = Some(Stuck {
@@ -124,6 +129,7 @@ mod tests {
                 first: mark(100),
                 last: mark(600),
                 receiver_heard,
+                others_arrived,
             });
             f.streams.connections = vec![c];
         })
@@ -138,6 +144,11 @@ mod tests {
                 .to_string()
                 .starts_with("A segment of 1,448 bytes was sent again 7 times")
         );
+    }
+
+    #[test]
+    fn what_others_of_its_size_got_through_with_at_another_try_is_lost_by_chance() {
+        assert!(told(1_448, true, true).is_none());
     }
 
     fn counted(bytes: u64, told_ms: u32) -> Option<Finding> {

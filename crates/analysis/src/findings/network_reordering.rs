@@ -122,12 +122,17 @@ mod tests {
 
     /// Twenty segments were sent again, of which the client's capture lacks so many, and calls waited so long for them.
     fn sent_again(lost: u64, waited_ns: i64) -> (Option<Finding>, Option<Finding>) {
+        told(lost, 0, waited_ns)
+    }
+
+    fn told(lost: u64, discarded: u64, waited_ns: i64) -> (Option<Finding>, Option<Finding>) {
         let change = |f: &mut super::super::testing::Fixture| {
             let mut c = connection();
             c.directions[1].counts.out_of_order_packets = 50;
             c.directions[1].counts.packets = 1_000;
             c.directions[1].counts.retransmitted_packets = 20;
             c.directions[1].lost_on_network_packets = Some(lost);
+            c.directions[1].discarded_packets = discarded;
             f.streams.connections = vec![c];
             f.account.loss_ns = waited_ns;
             f.worst.count = 5;
@@ -169,6 +174,16 @@ mod tests {
         let lost = lost.unwrap();
         assert_eq!(lost.cost_ns, Some(TOTAL_NS / 2));
         assert!((lost.why.to_string()).ends_with(" 3 segments on the way to the client."));
+    }
+
+    #[test]
+    fn what_came_and_was_thrown_away_is_lost() {
+        let (overtaken, lost) = told(2, 17, TOTAL_NS / 2);
+        assert_eq!(overtaken.unwrap().cost_ns, None);
+        let why = lost.unwrap().why.to_string();
+        let end = " 19 segments on the way to the client. 17 of them came to their receivers, whose TCP did not take \
+                   them: damaged on the way, or thrown away by that host.";
+        assert!(why.ends_with(end), "{why}");
     }
 
     #[test]

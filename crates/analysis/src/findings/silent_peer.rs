@@ -190,6 +190,7 @@ mod tests {
                 first: mark(100),
                 last: mark(1_100),
                 receiver_heard: false,
+                others_arrived: false,
             };
             change(&mut c, &mut stuck);
             c.directions[1].counts.stuck = Some(stuck);
@@ -240,6 +241,7 @@ mod tests {
                 first: mark(100),
                 last: mark(1_100),
                 receiver_heard: false,
+                others_arrived: false,
             });
             f.streams.connections = vec![c];
             for (result, last) in f.results.iter_mut().zip([1_200, server_until]) {
@@ -276,6 +278,7 @@ mod tests {
                     first: mark(100),
                     last: mark(last),
                     receiver_heard: false,
+                    others_arrived: false,
                 });
             }
             f.streams.connections = vec![c];

@@ -259,6 +259,7 @@ mod tests {
                 first: at(0),
                 last: at(lasted_ns),
                 receiver_heard: true,
+                others_arrived: false,
             });
             let rejected = (9, IcmpReason::Prohibited, 2_049);
             let f = returns_of(rejected, &connection, answered.map(Time)).unwrap();

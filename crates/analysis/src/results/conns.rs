@@ -28,10 +28,30 @@ pub struct DirectionResult {
     /// Payload that the network dropped, every copy counted; `None` where one capture cannot tell.
     pub lost_on_network_packets: Option<u64>,
     pub lost_on_network_bytes: Option<u64>,
+    /// Segments that came to their receiver and that it threw away, damaged ones among them, as a capture next to it shows.
+    pub discarded_packets: u64,
     /// What of that which was being sent in vain at the end arrived at the other end; `None` where one capture cannot tell.
     pub stuck_arrived: Option<Arrived>,
     /// New payload bytes per second between the first and the last data, in bits.
     pub goodput_bps: Option<u64>,
+}
+
+impl DirectionResult {
+    /// Segments that were lost: of two captures those that the network is known to have dropped and those that were thrown
+    /// away behind it, of one those sent again at most, but for what their receiver says it had already (RFC 2883).
+    pub(crate) fn lost_at_most(&self) -> u64 {
+        let again = self.counts.retransmitted_packets;
+        let segment = self
+            .counts
+            .retransmitted_bytes
+            .div_ceil(again.max(1))
+            .max(1);
+        let twice = self.counts.received_twice_bytes / segment;
+        match self.lost_on_network_packets {
+            Some(lost) => lost.saturating_add(self.discarded_packets),
+            None => again.saturating_sub(twice.max(self.account.spurious_retransmissions)),
+        }
+    }
 }
 
 /// How a segment that was sent again and again came to the other end.
@@ -148,4 +168,32 @@ pub struct PlotView {
     /// Index into [`ConnsResult::captures`].
     pub capture: usize,
     pub plot: model::Plot,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::findings::testing::connection;
+
+    /// Ten segments of 100 bytes were sent again.
+    fn lost(on_network: Option<u64>, discarded: u64, twice_bytes: u64, spurious: u64) -> u64 {
+        let [mut r, _] = connection().directions;
+        (r.counts.retransmitted_packets, r.counts.retransmitted_bytes) = (10, 1_000);
+        (r.lost_on_network_packets, r.discarded_packets) = (on_network, discarded);
+        r.counts.received_twice_bytes = twice_bytes;
+        r.account.spurious_retransmissions = spurious;
+        r.lost_at_most()
+    }
+
+    #[test]
+    fn what_one_capture_does_not_show_to_be_needless_was_lost_at_most() {
+        assert_eq!(lost(None, 0, 0, 0), 10);
+        assert_eq!(lost(None, 0, 699, 0), 4);
+        assert_eq!(lost(None, 0, 300, 5), 5);
+        assert_eq!(lost(None, 0, 5_000, 0), 0);
+    }
+
+    #[test]
+    fn two_captures_tell_what_the_network_dropped_and_the_receiver_threw_away() {
+        assert_eq!(lost(Some(3), 4, 900, 9), 7);
+    }
 }

@@ -116,6 +116,7 @@ impl Open {
                     first: again,
                     last: again,
                     receiver_heard: false,
+                    others_arrived: false,
                 };
                 *stuck = Some((resent.end, first));
             }
@@ -156,6 +157,8 @@ pub(super) struct Recovery {
     open: Option<Box<Open>>,
     ended: Option<Ended>,
     rebuilding: Option<Rebuilding>,
+    /// The largest segment that was sent again and acknowledged then.
+    arrived_again: u32,
 }
 
 impl Recovery {
@@ -228,7 +231,11 @@ impl Recovery {
         round_trip_ns: i64,
     ) {
         let Some(open) = &mut self.open else { return };
-        open.stuck = None;
+        if let Some((end, stuck)) = open.stuck.take()
+            && position >= end
+        {
+            self.arrived_again = self.arrived_again.max(stuck.bytes as u32);
+        }
         if position > open.oldest.start {
             open.heard.get_or_insert(s.mark.time);
         }
@@ -254,7 +261,8 @@ impl Recovery {
 
     /// What is being sent in vain.
     pub(super) fn stuck(&self) -> Option<Stuck> {
-        let (_, stuck) = self.open.as_ref()?.stuck?;
+        let (_, mut stuck) = self.open.as_ref()?.stuck?;
+        stuck.others_arrived = u64::from(self.arrived_again) >= stuck.bytes;
         (stuck.times >= STUCK_TIMES).then_some(stuck)
     }
 

@@ -30,6 +30,7 @@ fn direction(duration_ns: i64, waits: &[(TimeClass, i64)]) -> DirectionResult {
         counts: DirectionSummary::default(),
         account,
         lost_on_network_packets: None,
+        discarded_packets: 0,
         lost_on_network_bytes: None,
         stuck_arrived: None,
         goodput_bps: None,

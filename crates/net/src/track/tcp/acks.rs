@@ -234,6 +234,7 @@ fn selectively_acknowledged(s: &Segment, acknowledged: u64, stream: &mut Stream)
     });
     if first.0 < first.1 && (first.1 <= acknowledged || within_second) {
         stream.received_twice = true;
+        stream.summary.received_twice_bytes += first.1 - first.0;
         stream.recovery.duplicate_sack(first.0, first.1);
     }
 }

@@ -268,6 +268,11 @@ fn old_data<H: Handler>(
             needless,
         },
     };
+    // What comes behind it was acknowledged, or nothing was for long.
+    let is_lacked = !needless && (stream.sacked > old_end || resent.timeout);
+    if seen.is_some() && is_lacked {
+        stream.summary.lacked_bytes += old_end - start;
+    }
     stream.again = Some(Again::of(s, stream, !fills));
     stream.flight.resent(old_end, s.mark.time, origin.ts_value);
     stream.summary.retransmitted_packets += 1;

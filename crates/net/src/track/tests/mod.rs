@@ -1,6 +1,7 @@
 //! Conversations as lists of segments, and what a tracker makes of them.
 
 mod accounts;
+mod again;
 mod bytes;
 mod connections;
 mod copies;
