@@ -435,12 +435,12 @@ impl MatchedFacts {
             // its end was quicker on the way.
             let there = (s.request_last.time - s.request_first.time).clamp(0, transfer);
             let mut room = there + path;
-            causes = told(at_client.passing.only(Direction::ToServer)).take_from(&mut room);
+            causes = told(at_client.sent(Direction::ToServer, &at_server)).take_from(&mut room);
             let on_the_way = (path - room).max(0);
             transfer -= there + path - room - on_the_way;
             path -= on_the_way;
             let mut others = at_server.waiting;
-            others += at_server.passing.only(Direction::ToClient);
+            others += at_server.sent(Direction::ToClient, &at_client);
             causes += told(others).take_from(&mut transfer);
         }
         let told = at_client.passing.sum(Direction::ToServer);

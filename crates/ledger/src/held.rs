@@ -161,6 +161,21 @@ impl HeldUp {
     pub fn is_none(&self) -> bool {
         self.passing.is_none() && self.waiting.is_none()
     }
+
+    /// What held a message up while it passed at its sender, with what its receiver's end shows of windows that were full: for
+    /// so long it did not read.
+    #[must_use]
+    pub fn sent(&self, d: Direction, receiver: &HeldUp) -> Held {
+        const UNREAD: [EpisodeKind; 2] = [EpisodeKind::ZeroWindow, EpisodeKind::ClosingWindow];
+        let sent = self.passing.only(d);
+        let unread = |held: &Held| -> i64 { UNREAD.iter().map(|k| held.of(d)[*k]).sum() };
+        let full = sent.of(d)[EpisodeKind::SmallWindow];
+        let more = (unread(&receiver.passing) - unread(&sent)).clamp(0, full);
+        let mut all = sent.of_kinds(|kind| kind != EpisodeKind::SmallWindow);
+        all.add(d, EpisodeKind::SmallWindow, full - more);
+        all.add(d, EpisodeKind::ClosingWindow, more);
+        all
+    }
 }
 
 impl Cause {

@@ -207,6 +207,33 @@ fn what_no_host_acknowledged_may_have_been_on_its_way() {
     );
 }
 
+/// Of the time that a full window held a sender, its receiver's end shows what it did not read for.
+#[test]
+fn a_full_window_is_unread_for_as_long_as_its_receiver_shows() {
+    let held = |small: i64, closing: i64| {
+        let mut passing = Held::default();
+        passing.add(Direction::ToClient, EpisodeKind::SmallWindow, small * MS);
+        passing.add(
+            Direction::ToClient,
+            EpisodeKind::ClosingWindow,
+            closing * MS,
+        );
+        passing.add(Direction::ToServer, EpisodeKind::SmallWindow, 7 * MS);
+        let waiting = Held::default();
+        HeldUp { passing, waiting }
+    };
+    let told = |sender: HeldUp, receiver: HeldUp| {
+        let sent = sender.sent(Direction::ToClient, &receiver);
+        let of = sent.of(Direction::ToClient);
+        assert!(sent.is_free(Direction::ToServer));
+        [EpisodeKind::SmallWindow, EpisodeKind::ClosingWindow].map(|kind| of[kind] / MS)
+    };
+    assert_eq!(told(held(40, 0), held(0, 30)), [10, 30]);
+    assert_eq!(told(held(40, 10), held(0, 30)), [20, 30]);
+    assert_eq!(told(held(40, 10), held(0, 90)), [0, 50]);
+    assert_eq!(told(held(40, 10), held(40, 0)), [40, 10]);
+}
+
 /// A server that may not send is silent; and whatever a reply that nobody sees waited for, a client that did not read is no network.
 #[test]
 fn what_a_client_did_not_read_is_his_though_nobody_sees_where_the_answer_stands() {
