@@ -113,6 +113,8 @@ pub struct CaptureFacts {
     pub asked_again: (u64, i64),
     /// The same of those over UDP, any of whose datagrams may have been lost.
     pub datagrams_again: (u64, i64),
+    /// Calls whose response was not seen whole, and of which it is known to a tenth how long they took.
+    pub nearly_whole: u64,
     /// Time in which replies were passing.
     pub response_transfer_ns: i64,
     pub concurrency: Concurrency,
@@ -297,6 +299,7 @@ impl CaptureFacts {
             if let (Some(asked), Some(hidden)) = (call.request_first, call.hidden) {
                 let least_ns = (hidden.earliest.time - asked.time).max(0);
                 self.partly = (self.partly.0 + 1, self.partly.1.saturating_add(least_ns));
+                self.nearly_whole += u64::from(hidden.longer_ns() <= least_ns / 10);
             }
             if let (true, Some(asked), Some(hidden)) =
                 (call.is_unanswered(), call.request_first, call.hidden)
@@ -501,7 +504,8 @@ impl CaptureFacts {
             true => self.response.total_ns(),
             false => servers.fold(0i64, |sum, (_, l)| sum.saturating_add(l.busy_ns())),
         };
-        self.response_transfer_ns >= busy / 10 * 3 || self.response.count() * 10 < self.calls * 6
+        let known = self.response.count() + self.nearly_whole;
+        self.response_transfer_ns >= busy / 10 * 3 || known * 10 < self.calls * 6
     }
 
     /// Whether the client of the connection with this number closed a window whose size is not known.

@@ -188,10 +188,21 @@ impl<'a> Facts<'a> {
             || seen.in_order > 0
             || seen.response.count() == 0
             || self.some_began_before;
-        self.is_slow(self.response())
+        let whole = self.response();
+        let most_ns = a.most_ns() / a.calls.max(1) as i64;
+        let are_slow = match self.are_few_whole() && most_ns < self.thresholds.fast_enough_ns {
+            true => self.is_slow_tail(whole.beyond(self.thresholds.tail_ns)),
+            false => self.is_slow(whole),
+        };
+        are_slow
             || ((beyond || untimed) && mean >= self.thresholds.fast_enough_ns)
             || (a.basis == Basis::Server
                 && self.is_slow_tail(self.varied.beyond(self.thresholds.tail_ns)))
+    }
+
+    /// Whether so few calls were seen whole, logons among them, that they say nothing of the others.
+    pub(crate) fn are_few_whole(&self) -> bool {
+        self.response().count().saturating_mul(10) < self.account.calls
     }
 
     /// Whether calls that took longer than one may, in all and so many, are a tail that recurs and matters.

@@ -1,6 +1,6 @@
 use super::*;
 use crate::waits::Times;
-use model::Mark;
+use model::{HiddenResponse, Mark, Outcome, Reason};
 use proptest::prelude::*;
 
 fn episode(kind: EpisodeKind, first: i64, last: i64) -> Episode {
@@ -184,4 +184,49 @@ fn bytes_that_are_missing_in_the_middle_of_what_one_side_says_hide_no_other_call
     assert!(hides(&[(35, ToServer)]));
     assert!(hides(&[(15, ToServer), (35, ToClient)]));
     assert!(hides(&[(9, ToClient), (15, ToServer), (25, ToServer)]));
+}
+
+#[test]
+fn what_the_client_sends_again_holds_no_answer_up() {
+    let id = ConnectionId(7);
+    let mut facts = CaptureFacts::default();
+    let asked_again = Episode {
+        direction: Direction::ToServer,
+        ..episode(EpisodeKind::Recovery, 0, 9)
+    };
+    facts.episode(&asked_again);
+    assert!(facts.troubles.is_quiet(id));
+    facts.episode(&episode(EpisodeKind::Recovery, 10, 19));
+    assert!(!facts.troubles.is_quiet(id));
+}
+
+/// Waits tell of the server where six calls of ten are known: seen whole, or to a tenth of how long they took.
+#[test]
+fn calls_that_are_known_to_a_tenth_are_as_good_as_whole() {
+    let tells = |whole: i64, bounded: i64, longer_ns: i64| {
+        let mut facts = CaptureFacts::default();
+        for n in 0..100 {
+            let mut call =
+                crate::trace_join::tests::call(n as u32, 0, 100, n * 1_000, n * 1_000 + 500);
+            if n >= whole {
+                let earliest = call.response_first.take().unwrap();
+                call.response_last = None;
+                call.outcome = Outcome::NoResponse(Reason::SnapLength);
+                let latest = earliest.time + longer_ns;
+                let hidden = HiddenResponse {
+                    earliest,
+                    latest,
+                    held_ns: 0,
+                };
+                call.hidden = (n < whole + bounded).then_some(hidden);
+            }
+            facts.call(&call, 0);
+        }
+        !facts.waits_behind_others()
+    };
+    assert!(tells(60, 0, 0));
+    assert!(!tells(59, 0, 0));
+    assert!(tells(1, 59, 50));
+    assert!(!tells(1, 58, 50));
+    assert!(!tells(1, 59, 51));
 }

@@ -208,10 +208,11 @@ impl Troubles {
         self.0.lists.get(&connection).into_iter().flatten()
     }
 
-    /// Whether a connection went through nothing that is remembered.
+    /// Whether what a connection's server says went through nothing that is remembered.
     #[must_use]
     pub fn is_quiet(&self, connection: ConnectionId) -> bool {
-        !self.0.lists.contains_key(&connection)
+        self.of(connection)
+            .all(|t| t.direction == Direction::ToServer)
     }
 
     /// Of so long from a moment on, how long a connection's client did not read.

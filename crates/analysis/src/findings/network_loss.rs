@@ -141,7 +141,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{TOTAL_NS, found};
+    use super::super::testing::{MS, TOTAL_NS, alike, found};
     use super::*;
 
     fn lost(ns: i64, resent: u64, calls: u64) -> Option<Finding> {
@@ -160,6 +160,24 @@ mod tests {
             f.why.to_string(),
             "1 packet was sent again and 5 calls waited for it, 1.00 s each beyond the usual path."
         );
+    }
+
+    /// A hundred were seen whole, and take 5 ms each.
+    #[test]
+    fn calls_that_are_known_to_be_fast_are_not_slow_as_a_few_that_were_seen_whole_are() {
+        let of = |calls: u64, each_ms: i64| {
+            found(Rule::NetworkLoss, |f| {
+                f.matched.as_mut().unwrap().client = alike(5 * MS);
+                f.account.calls = calls;
+                f.account.total_ns = calls as i64 * each_ms * MS;
+                f.account.loss_ns = f.account.total_ns / 2;
+                f.captures[0].tcp.retransmitted_packets = [1, 0];
+                f.worst.count = 5;
+            })
+        };
+        assert!(of(1_001, 1).is_none());
+        assert!(of(1_000, 1).is_some());
+        assert!(of(1_001, 2).is_some());
     }
 
     #[test]

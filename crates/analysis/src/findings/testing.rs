@@ -66,7 +66,8 @@ pub(super) struct Fixture {
     pub worst: Worst,
 }
 
-fn alike(ns: i64) -> Distribution {
+/// As many times as there are calls.
+pub(super) fn alike(ns: i64) -> Distribution {
     let mut times = Distribution::default();
     (0..CALLS).for_each(|_| times.add(ns));
     times
@@ -385,6 +386,7 @@ pub(crate) fn connection() -> ConnectionResult {
         counts: Default::default(),
         account: Default::default(),
         lost_on_network_packets: None,
+        discarded_packets: 0,
         lost_on_network_bytes: None,
         stuck_arrived: None,
         goodput_bps: None,

@@ -198,7 +198,7 @@ impl Pairing {
         if let (Some(first), Some(passed)) = (self.first(), passed)
             && lacked.is_some_and(|at| at >= first.exchange.request.last.time)
         {
-            first.exchange.answer_unseen(passed.min(asked));
+            first.exchange.answer_unseen(None, passed.min(asked));
         }
         self.give_up_first(cx);
     }

@@ -19,7 +19,7 @@ pub(super) use pending::RequestKind;
 
 use super::reply::Reply;
 use crate::session::{Both, Context, Hole, Kept, Span};
-use model::{Close, Reason, Sql, SqlSession, Time};
+use model::{Close, Mark, Reason, Sql, SqlSession, Time};
 use pending::Pending;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -105,6 +105,8 @@ pub(super) struct Queue {
     /// When the server last said anything, and by when the capture lacked something of that.
     heard: Option<Time>,
     lacked: Option<Time>,
+    /// The last of what was said to calls that a hole took the end of.
+    said: Option<Mark>,
 }
 
 impl Queue {

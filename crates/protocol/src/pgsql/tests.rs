@@ -371,6 +371,44 @@ fn lost_packets_leave_calls_incomplete() {
     assert_eq!(complete, [true, true, true, false, false, false, true]);
 }
 
+/// A pipeline of three, whose answers stand behind one another: of the third nothing was captured.
+#[test]
+fn what_a_cut_hides_of_a_pipeline_comes_after_what_was_said_before_it() {
+    let turn = [up(&query("select 1")), down(&answer(1))];
+    let known = logged_on(&vec![turn; 8].concat());
+    let one = [parse("", "select 2"), bind("", ""), execute("", 0)].concat();
+    let said = [
+        message(b'1', b""),
+        message(b'2', b""),
+        row("1"),
+        complete("SELECT 1"),
+    ]
+    .concat();
+    let answers = [&said[..], &said, &said, &ready()].concat();
+    let pipeline = [
+        up(&one),
+        up(&one),
+        up(&[&one[..], &sync()].concat()),
+        Pause(90),
+        snapped(DOWN, &answers, said.len() + 8),
+        Pause(500),
+        up(&query("select 1")),
+        down(&answer(1)),
+    ];
+    let found = calls(&[&known[..], &pipeline].concat());
+    let [first, second, third, next] = &found[9..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!((first.outcome, next.outcome), (Outcome::Ok, Outcome::Ok));
+    assert_eq!(second.outcome, Outcome::Incomplete(Reason::SnapLength));
+    assert_eq!(third.outcome, Outcome::NoResponse(Reason::SnapLength));
+    for call in [second, third] {
+        let hidden = call.hidden.expect("it was answered");
+        assert_eq!(Some(hidden.earliest), first.response_last);
+        assert_eq!(hidden.longer_ns(), 0);
+    }
+}
+
 /// 8 bytes of the log that end at this position, and that a standby has flushed it so far (section 55.4).
 fn log_until(end: u64) -> Vec<u8> {
     let start = (end - 8).to_be_bytes();

@@ -26,8 +26,8 @@ pub struct Exchange {
     /// As [`Call::inner_ns`], and when the client last confirmed.
     inner_ns: [i64; 2],
     confirmed: Option<Time>,
-    /// By when a response that nobody saw had passed.
-    answered_by: Option<Time>,
+    /// Between which moments the end of a response passed that nobody saw.
+    answered: Option<(Mark, Time)>,
 }
 
 impl Exchange {
@@ -60,15 +60,16 @@ impl Exchange {
             inner_trips: 0,
             inner_ns: [0; 2],
             confirmed: None,
-            answered_by: None,
+            answered: None,
         }
     }
 
     /// The capture lacks bytes of the server, and these were the response, or its client would still wait: by `at` it had
-    /// all of it.
-    pub fn answer_unseen(&mut self, at: Time) {
-        if self.response.is_none() && at >= self.request.last.time {
-            self.answered_by = Some(at);
+    /// all of it, and not before what was `said` to those before it.
+    pub fn answer_unseen(&mut self, said: Option<Mark>, at: Time) {
+        if at >= self.request.last.time {
+            let said = said.filter(|said| said.time > self.request.last.time);
+            self.answered = Some((said.unwrap_or(self.request.last), at));
         }
     }
 
@@ -148,7 +149,7 @@ impl Exchange {
             outstanding,
             inner_trips,
             inner_ns,
-            answered_by,
+            answered,
             ..
         } = self;
         if inner_trips > 0 {
@@ -163,7 +164,7 @@ impl Exchange {
             response,
             outstanding,
             inner_ns,
-            answered_by,
+            answered,
         };
         call.tell(cx, protocol, outcome, detail, sql);
     }
@@ -207,7 +208,7 @@ pub(crate) fn unasked(
         response: Some(response),
         outstanding: 0,
         inner_ns: [0; 2],
-        answered_by: None,
+        answered: None,
     };
     let outcome = Outcome::NoRequest(reason);
     call.tell(cx, protocol, outcome, Detail::default(), sql);
@@ -235,7 +236,7 @@ pub(crate) fn greeted(
         response: Some(greeting),
         outstanding: 1,
         inner_ns: [0; 2],
-        answered_by: None,
+        answered: None,
     };
     let outcome = match greeting.end_missing {
         true => Outcome::Incomplete(Reason::CaptureGap),
@@ -252,7 +253,7 @@ struct Halves {
     response: Option<Span>,
     outstanding: u32,
     inner_ns: [i64; 2],
-    answered_by: Option<Time>,
+    answered: Option<(Mark, Time)>,
 }
 
 impl Halves {
@@ -301,9 +302,12 @@ impl Halves {
             response_held_ns,
             inner_ns: self.inner_ns,
             hidden: match outcome {
-                Outcome::Incomplete(_) => request.zip(response).and_then(cut_off),
+                Outcome::Incomplete(_) => {
+                    let halves = request.zip(response);
+                    halves.and_then(|halves| cut_off(halves, self.answered))
+                }
                 Outcome::NoResponse(Reason::CaptureGap | Reason::SnapLength) => {
-                    request.zip(self.answered_by).and_then(unseen)
+                    request.zip(self.answered).and_then(unseen)
                 }
                 _ => None,
             },
@@ -314,21 +318,25 @@ impl Halves {
     }
 }
 
-/// Of a response whose end was not seen: its client waited for what was.
-fn cut_off((request, response): (Span, Span)) -> Option<HiddenResponse> {
+/// Of a response whose end was not seen: its client waited for what was, and until its end had passed.
+fn cut_off(
+    (request, response): (Span, Span),
+    answered: Option<(Mark, Time)>,
+) -> Option<HiddenResponse> {
     let is_asked = !request.end_missing && response.last.time >= request.last.time;
+    let seen = response.last.time;
     is_asked.then_some(HiddenResponse {
         earliest: response.last,
-        latest: response.last.time,
+        latest: answered.map_or(seen, |(_, by)| by.max(seen)),
         held_ns: 0,
     })
 }
 
-/// Of a response that nobody saw, which had passed by then.
-fn unseen((request, by): (Span, Time)) -> Option<HiddenResponse> {
+/// Of a response that nobody saw, which passed between these.
+fn unseen((request, (earliest, latest)): (Span, (Mark, Time))) -> Option<HiddenResponse> {
     (!request.end_missing).then_some(HiddenResponse {
-        earliest: request.last,
-        latest: by,
+        earliest,
+        latest,
         held_ns: 0,
     })
 }

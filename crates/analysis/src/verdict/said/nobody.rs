@@ -303,7 +303,8 @@ pub(super) fn not_slow(facts: &Facts<'_>, findings: &[Finding]) -> Text {
         _ => "Nothing is slow on the wire: the",
     };
     // What a single one took is not known.
-    if facts.captures.iter().any(|c| c.in_order > 0) || d.count() == 0 {
+    let are_in_order = facts.captures.iter().any(|c| c.in_order > 0);
+    if are_in_order || d.count() == 0 || facts.are_few_whole() {
         return text!(
             "{what} {calls,} calls take {mean} on average.",
             what = what,

@@ -1,5 +1,6 @@
 //! What a hole may have hidden: whose requests and answers can still be told apart behind it, and when none can.
 
+use super::pending::Pending;
 use super::{Before, Queue, WAITED};
 use crate::session::{Context, Hole, Span};
 use model::{Direction, Field, Reason, Time, Where};
@@ -110,7 +111,15 @@ impl Queue {
     pub(super) fn drop_front(&mut self, cx: &mut Context<'_>, reason: Reason) {
         self.tell_settled(cx);
         if let Some(p) = self.pending.pop_front() {
+            self.leaves(&p);
             p.give_up(cx, reason);
+        }
+    }
+
+    /// The server answers in order: what is said to those behind this call comes after what was said to it.
+    fn leaves(&mut self, p: &Pending) {
+        if let Some(answer) = &p.exchange.response {
+            self.said = Some(answer.last);
         }
     }
 
@@ -121,9 +130,10 @@ impl Queue {
         };
         if let Some(p) = self.pending.front_mut()
             && lacked >= p.exchange.request.last.time
+            && !p.gapped
         {
             let passed = self.heard.map_or(lacked, |heard| heard.max(lacked));
-            p.exchange.answer_unseen(passed.min(asked));
+            p.exchange.answer_unseen(self.said, passed.min(asked));
         }
     }
 
@@ -136,6 +146,7 @@ impl Queue {
         if p.hurt.is_none() {
             p.exchange.detail.set(Field::Inferred, 1);
         }
+        self.leaves(&p);
         self.tell_settled(cx);
         self.settled = Some(p);
     }

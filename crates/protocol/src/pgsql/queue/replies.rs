@@ -41,10 +41,15 @@ impl Queue {
         if self.answers_before() {
             return self.answer_before(cx, false, span);
         }
+        // Of several under way these bytes may answer others, too.
+        let next = self.pending.get(1);
+        let is_alone = next.is_none_or(|next| next.kind == RequestKind::Extended && !next.executes);
         if let Some(p) = self.pending.front_mut()
             && !p.is_younger(span)
         {
-            p.exchange.answer(span);
+            if is_alone || p.exchange.response.is_none() {
+                p.exchange.answer(span);
+            }
             p.blurred = true;
         }
     }
