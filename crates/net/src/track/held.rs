@@ -24,7 +24,7 @@ use model::{DirectionSummary, EpisodeKind, HeldSince, Mark, Time};
 use serde::{Deserialize, Serialize};
 
 /// A segment that follows an acknowledgement within this was released by it.
-const RELEASED_WITHIN_NS: i64 = 200_000;
+pub(super) const RELEASED_WITHIN_NS: i64 = 200_000;
 /// Answers this quick show that the sender is near: below the above, with room for its own work.
 pub(super) const NEAR_NS: i64 = 150_000;
 const NEAR_SAMPLES: u8 = 2;
@@ -394,6 +394,13 @@ impl Held {
             false => took_ns,
         };
         shortest_ns.is_none_or(|ns| took_ns > (ns / 100).saturating_mul(QUEUED_PERCENT) + QUEUED_NS)
+    }
+
+    /// The segment that left just now had stood there since then, and so does what is behind it.
+    pub(super) fn stood_since(&mut self, at: Time) {
+        if !self.pushed {
+            self.backlog = Some(self.backlog.map_or(at, |since| since.min(at)));
+        }
     }
 
     /// A wait that the last segment ended.

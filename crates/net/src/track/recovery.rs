@@ -7,6 +7,7 @@
 //! after the acknowledgement that ends the episode, an ended episode is kept for that long.
 
 use super::MILLISECOND;
+use super::held::RELEASED_WITHIN_NS;
 use super::sequence::before;
 use crate::segment::Segment;
 use model::{Mark, Stuck, Time, limits};
@@ -165,6 +166,13 @@ impl Recovery {
     /// Since when segments are being sent again.
     pub(super) fn since(&self) -> Option<Time> {
         self.open.as_ref().map(|open| open.first.time)
+    }
+
+    /// Since when they were, if what ended that lets go what leaves `now`.
+    pub(super) fn releases(&self, now: Time) -> Option<Time> {
+        let ended = self.ended.as_ref()?;
+        let releases = now - ended.last.time <= RELEASED_WITHIN_NS && !ended.open.spurious();
+        releases.then_some(ended.open.first.time)
     }
 
     pub(super) fn is_rebuilding(&self) -> bool {

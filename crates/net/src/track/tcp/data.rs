@@ -181,11 +181,15 @@ fn held_up<H: Handler>(
         let round_trip = stream.round_trip_ns;
         paced.released(flight, acknowledged, full_sized, now - last, round_trip);
     }
-    let mut trouble = by_trouble(recovering.or(released));
+    let trouble = recovering.or(released);
+    let mut trouble = by_trouble(trouble.or_else(|| stream.recovery.releases(now)));
     if let (Some(trouble), Some(held)) = (&mut trouble, held) {
         // It may have stood behind others before.
         trouble.at = trouble.at.min(held.at);
         trouble.troubled = trouble.troubled.min(held.troubled.or(trouble.troubled));
+    }
+    if let Some(trouble) = &trouble {
+        stream.held.stood_since(trouble.at);
     }
     trouble.or(held)
 }

@@ -98,3 +98,30 @@ fn bytes_sent_again_after_they_were_acknowledged_were_not_lost() {
     assert_eq!(seen.episodes.len(), 1);
     assert!(seen.episodes[0].spurious);
 }
+
+/// The timer ran out, and what had been written meanwhile leaves as the recovery ends; it was not pushed, so there was more.
+#[test]
+fn what_the_end_of_a_recovery_lets_go_had_stood_behind_it_and_so_had_what_follows() {
+    let full = vec![b'x'; 1_448];
+    let mut t = Script::new();
+    t.step = 10_000;
+    t.open();
+    t.c(1, 1, b"get");
+    t.s(1, 4, b"abc");
+    let lost = t.segments.last().unwrap().mark.time;
+    t.c(4, 1, b"get");
+    t.wait(250 * MS);
+    t.s(1, 7, b"abc");
+    t.wait(MS);
+    t.c(7, 4, b"");
+    for n in 0..3 {
+        t.s(4 + n * 1_448, 7, &full).tcp.flags = Flags(ACK);
+    }
+    t.wait(MS);
+    t.c(7, 4 + 3 * 1_448, b"");
+    t.s(4 + 3 * 1_448, 7, &full);
+    let seen = t.one();
+    let full_ones = seen.chunks.iter().filter(|c| c.data.len() == 1_448);
+    let since: Vec<_> = full_ones.map(|c| c.held_since.map(|h| h.at)).collect();
+    assert_eq!(since, [Some(lost); 4]);
+}

@@ -8,9 +8,12 @@ use model::{Direction, Field, Reason, Time, Where};
 impl Queue {
     /// Headers may have been in a hole; what follows from it is decided when something follows it.
     pub(in crate::pgsql) fn hole(&mut self, d: Direction, hole: Hole, at: Time) {
-        if d == Direction::ToClient {
-            self.spoken = true;
-            self.lacked = Some(at);
+        match d {
+            Direction::ToClient => {
+                self.spoken = true;
+                self.lacked = Some(at);
+            }
+            Direction::ToServer => self.heard_all = false,
         }
         self.torn_since = true;
         let known = self.holes.of_mut(d);
@@ -22,6 +25,11 @@ impl Queue {
     /// Whether a request was found behind a hole only after the server spoke, which may have answered it.
     pub(in crate::pgsql) fn is_late(&self, span: &Span) -> bool {
         self.torn && self.heard.is_some_and(|heard| span.last.time < heard)
+    }
+
+    /// Whether the client is known to wait for its answers.
+    pub(super) fn waits(&self) -> bool {
+        self.waited >= WAITED || self.heard_all && !self.runs_ahead
     }
 
     /// How many round trips the client has begun.
@@ -59,7 +67,7 @@ impl Queue {
         let copies = to_client.is_none() && self.pending.front().is_some_and(|p| p.copying);
         let hidden = to_server == Some(Hole::Gap) && !copies;
         let several = self.cycles() > 1 || hidden && !self.pending.is_empty();
-        if self.pipelines || several && self.waited < WAITED {
+        if self.pipelines || several && !self.waits() {
             self.lose_count(cx, reason);
             return;
         }

@@ -44,10 +44,10 @@ impl Queue {
                 // Its end was in the gap.
                 p.hurt = Some(Reason::CaptureGap);
             }
-            if let (Some(reason), true) = (p.hurt, self.waited < WAITED) {
-                self.lose_count(cx, reason);
-            } else {
-                self.settle_front(cx, Some(at));
+            let hurt = p.hurt;
+            match hurt.filter(|_| !self.waits()) {
+                Some(reason) => self.lose_count(cx, reason),
+                None => self.settle_front(cx, Some(at)),
             }
         }
         if let Some(p) = self.pending.back_mut() {
@@ -63,6 +63,13 @@ impl Queue {
         }
     }
 
+    /// Whether the server has an answer to give, as far as all was seen of those that it gave.
+    fn is_waiting(&self) -> bool {
+        let is_seen = |p: &Pending| !p.blurred && p.hurt.is_none();
+        let is_whole = self.holes.to_client.is_none() && self.pending.front().is_some_and(is_seen);
+        !self.pending.is_empty() && (is_whole || !self.spoken)
+    }
+
     /// A request begins.
     pub(in crate::pgsql) fn open(
         &mut self,
@@ -72,6 +79,8 @@ impl Queue {
         span: &Span,
         sql: Arc<Sql>,
     ) {
+        self.runs_ahead |= !self.in_cycle && self.is_waiting();
+        self.heard_all |= kind == RequestKind::Startup;
         self.client_speaks(cx, span.first.time);
         if self.doubt && self.waited < WAITED {
             self.lose_count(cx, Reason::CaptureGap);
