@@ -6,6 +6,7 @@
 
 mod brief;
 mod hidden;
+mod servers;
 
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::clock::Corridor;
@@ -25,8 +26,8 @@ use hidden::Bounded;
 use ledger::{Both, Kept, Lost};
 use model::limits;
 use model::{Direction, Time};
+pub use servers::Servers;
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
 /// Longer than a retransmission timer usually backs off to.
 pub(crate) const SETTLE_NS: i64 = 4_000_000_000;
@@ -213,25 +214,6 @@ fn mean(sum: i128, count: u64) -> i64 {
     }
 }
 
-/// A few hosts; beyond, any host may be one.
-#[derive(Clone, Default, Debug)]
-pub struct Servers(Vec<IpAddr>);
-
-impl Servers {
-    const FEW: usize = 64;
-
-    fn add(&mut self, host: IpAddr) {
-        if self.0.last() != Some(&host) && self.0.len() < Self::FEW && !self.0.contains(&host) {
-            self.0.push(host);
-        }
-    }
-
-    #[must_use]
-    pub fn may_have(&self, host: IpAddr) -> bool {
-        self.0.len() >= Self::FEW || self.0.contains(&host)
-    }
-}
-
 impl MatchedFacts {
     #[must_use]
     pub fn new() -> MatchedFacts {
@@ -341,9 +323,9 @@ impl MatchedFacts {
         let held = held.clamp(0, wait);
         let (from, to) = (s.request_last.time, s.response_first.time);
         let mut stall = server.stalled(call.server_end, from, to).min(wait - held);
-        let resent = |t: &Trouble| t.is_loss() && t.direction == Direction::ToClient;
+        let resent = |t: &&Trouble| t.is_loss() && t.direction == Direction::ToClient;
         let waiting = near_server.clone().filter(|t| t.overlaps(from, to));
-        if stall > 0 && waiting.clone().any(resent) {
+        if stall > 0 && waiting.clone().any(|t| resent(&t)) {
             stall = 0;
         }
         // A server that does not read is not at work; while it is silent altogether it is stalled.
@@ -353,10 +335,18 @@ impl MatchedFacts {
         // came after the request.
         let behind =
             |t: &&Trouble| t.is_loss() && t.direction == Direction::ToServer && t.first <= from;
-        let blocked = waiting.filter(behind).map(|t| t.overlap_ns(from, to));
-        let blocked = blocked.fold(0, i64::max);
+        let overlap = |t: &Trouble| t.overlap_ns(from, to);
+        let blocked = waiting
+            .clone()
+            .filter(behind)
+            .map(overlap)
+            .fold(0, i64::max);
         let blocked = blocked.clamp(0, wait - held - stall - unread);
         let service = wait - held - stall - unread - blocked;
+        let again = waiting
+            .filter(resent)
+            .map(overlap)
+            .fold(0, i64::saturating_add);
         // What passes at the server while one message does (and what its TCP held) is the path's, but for
         // what a window, a timer or a pause of either side did.
         let rest = total.max(0) - wait;
@@ -475,6 +465,7 @@ impl MatchedFacts {
         self.kept.push(&Both {
             response_ns: total.max(0),
             service_ns: service,
+            behind_loss_ns: (again - held).clamp(0, service.max(0)),
             stall_ns: stall,
             locked_ns: lock.map_or(0, |lock| lock.ns),
             lock_ns: lock.map_or(0, |lock| lock.chain_ns),

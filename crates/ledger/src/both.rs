@@ -28,6 +28,8 @@ pub struct Both {
     pub response_ns: i64,
     /// The server's own.
     pub service_ns: i64,
+    /// Of that, how long what the server says was being sent again: its answer may have stood behind that.
+    pub behind_loss_ns: i64,
     pub stall_ns: i64,
     /// Of both, how much may have been a wait for locks that other sessions held while their clients thought.
     pub locked_ns: i64,
@@ -136,8 +138,11 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     };
     let (stall, locked) = Locked::of(locked_ns).out_of(all_stall);
     let (queue, locked) = locked.out_of(all_service - service);
-    let (service, _) = locked.out_of(service);
+    let (mut service, _) = locked.out_of(service);
+    let behind_loss = Bounds::between(0, call.behind_loss_ns.clamp(0, service.lo_ns));
+    service.lo_ns -= call.behind_loss_ns.clamp(0, service.lo_ns);
     ledger.charge(Cause::Service, d, service);
+    ledger.charge(Cause::Loss, back, behind_loss);
     ledger.charge(Cause::Queue, d, queue);
     ledger.charge(Cause::Stall, d, stall);
     let own = call.service_ns + call.stall_ns;

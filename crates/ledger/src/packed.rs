@@ -175,6 +175,7 @@ impl Pack for Both {
             self.bytes[1],
             alternating(self.response_ns),
             alternating(self.service_ns),
+            alternating(self.behind_loss_ns),
             alternating(self.stall_ns),
             alternating(self.locked_ns),
             alternating(self.lock_ns),
@@ -214,6 +215,7 @@ impl Pack for Both {
             response_bytes,
             response,
             service,
+            behind_loss,
             stall,
             locked,
             lock,
@@ -243,6 +245,7 @@ impl Pack for Both {
         self.bytes = [request_bytes, response_bytes];
         self.response_ns = straight(response);
         self.service_ns = straight(service);
+        self.behind_loss_ns = straight(behind_loss);
         self.stall_ns = straight(stall);
         self.locked_ns = straight(locked);
         self.lock_ns = straight(lock);

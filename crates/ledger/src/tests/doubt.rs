@@ -207,6 +207,26 @@ fn what_no_host_acknowledged_may_have_been_on_its_way() {
     );
 }
 
+/// What a server says stands behind what it sends again: whether it had said it by then, nobody sees.
+#[test]
+fn what_a_server_takes_while_something_is_sent_again_may_be_the_losses() {
+    let call = |behind_loss_ns| Both {
+        response_ns: 300 * MS,
+        service_ns: 300 * MS,
+        behind_loss_ns,
+        ..Both::default()
+    };
+    let told = |behind_loss_ns| {
+        let ledger = of_both(&call(behind_loss_ns), &both_facts());
+        [Cause::Service, Cause::Loss].map(|cause| charged(&ledger, cause))
+    };
+    let service = |lo| Some(Bounds::between(lo * MS, 300 * MS));
+    assert_eq!(told(0), [service(300), None]);
+    let loss = |hi| Some(Bounds::between(0, hi * MS));
+    assert_eq!(told(200 * MS), [service(100), loss(200)]);
+    assert_eq!(told(400 * MS), [service(0), loss(300)]);
+}
+
 /// Of the time that a full window held a sender, its receiver's end shows what it did not read for.
 #[test]
 fn a_full_window_is_unread_for_as_long_as_its_receiver_shows() {
