@@ -128,3 +128,27 @@ def delay_onset(case, then_ms, begin_s=2.5, direction="both"):
                   forbid=["network-loss", "network-outage", "server-slow", *NEVER], **ill)
     told.runs = where_runs(told, says=[r"(?i)\bsince .*\d\d:\d\d:\d\d"])
     return told
+
+
+@kind("nfs-damaged", "frames arrive with a bit flipped, and their receiver's TCP throws them away",
+      mild=dict(share=0.01), harsh=dict(share=0.05), healthy=dict(share=0, delay_ms=0.2),
+      draw=lambda d: dict(share=d.log_uniform(0.005, 0.06), delay_ms=d.log_uniform(0.2, 3), version=d.choice(VERSIONS)))
+def damaged(case, share, delay_ms=0.5, version="3"):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both corrupt={share}")], bench=dict(snap=0, offload=False),
+                            load=dict(version=version, rate=100, cap=64, ops=500, secs=5, bs=16384))
+    told = loss_judged(case, rows, served, 2 * delay_ms)
+    if "network-loss" in told.find:
+        told.find = [*told.find, "checksum-errors"]
+    return told
+
+
+@kind("nfs-bad-member", "some of a client's connections cross the bad one of several lines that are one",
+      mild=dict(share=0.02), harsh=dict(share=0.08), healthy=dict(share=0, delay_ms=0.2),
+      draw=lambda d: dict(share=d.log_uniform(0.01, 0.12), delay_ms=d.log_uniform(0.2, 3), every=d.choice([2, 3])))
+def bad_member(case, share, delay_ms=0.3, every=2):
+    loads = [dict(version="4.0", rate=40, cap=16, ops=200, secs=5, bs=16384)] * 6
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(MOUNTED_S, f"both flows={every} loss={share}")],
+                            bench=dict(snap=320), run=lambda b: nfsload.together(b, *loads))
+    told = loss_judged(case, rows, served, 2 * delay_ms)
+    told.forbid = [*told.forbid, "mtu-black-hole"]
+    return told

@@ -82,6 +82,27 @@ class Session(sessions.Session):
                 else:
                     self.execute(word.lower(), step.format(i=i, r=self.dice.randrange(1, 10**5)))
 
+    def pipelines(self, steps, depth, n=10**9, secs=10**9, think_ms=0):
+        """So many statements at a time, which do not wait for one another (libpq's pipeline mode); each turn is an operation."""
+        import psycopg
+
+        connection = psycopg.connect(self.dsn, autocommit=True)
+        with socket.socket(fileno=os.dup(connection.fileno())) as s:
+            self.port = s.getsockname()[1]
+
+        def turn():
+            with connection.pipeline():
+                for k in range(depth):
+                    connection.execute(steps[k % len(steps)].format(r=self.dice.randrange(1, 10**5)))
+
+        begun = time.monotonic()
+        for _ in range(n):
+            if time.monotonic() - begun > secs:
+                break
+            self.timed("pipeline", turn)
+            time.sleep(think_ms / 1e3)
+        connection.close()
+
     def fetches(self, sql, fetch, think_row_us=0, burn_row_us=0, think_square_ns=0):
         """A cursor, read so many rows at a time; each row is then thought about, and the square of them too."""
         self.execute("begin", "begin")

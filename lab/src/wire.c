@@ -7,6 +7,9 @@
 // control: unix datagram socket, text lines:
 //   c2s|s2c|both key=value ...   keys: delay_us jitter_us loss ge_p ge_r ge_h rate_mbit queue_kb
 //                                      reorder reorder_us dup mtu dropsyn dropsynack droprst limit
+//                                      corrupt (share of frames with data of which a bit is flipped: their receiver's TCP
+//                                      throws them away) flows (loses and flips only of connections whose client's port is a
+//                                      multiple of it, as a bad member of a bundle does)
 //                                      ackevery acktimer_us (a card that acknowledges by count: pure ACKs of this
 //                                      direction wait until so many data frames came the other way, or the time is up)
 //   outage c2s|s2c|both <ms>     drop everything in that direction for <ms> from now
@@ -41,13 +44,13 @@ typedef uint64_t u64; typedef uint32_t u32; typedef uint16_t u16; typedef uint8_
 #define MAXREC (1u<<20)
 
 typedef struct { u64 tin, tout; u32 seq, ack; u16 len, ipid, sport, dport, pay; u8 dir, verdict, flags, proto; } rec_t;
-enum { FWD=0, D_LOSS=1, D_BURST=2, D_QUEUE=3, D_OUTAGE=4, D_SYN=5, D_MTU=6, D_NEXT=7, DUPC=8, REORD=9, INJ=10, D_WERR=11, D_LIMIT=12, HELD=13 };
-static const char *vname[] = {"fwd","drop_loss","drop_burst","drop_queue","drop_outage","drop_syn","drop_mtu","drop_next","dup","reorder","inject","write_err","drop_limit","held_ack"};
+enum { FWD=0, D_LOSS=1, D_BURST=2, D_QUEUE=3, D_OUTAGE=4, D_SYN=5, D_MTU=6, D_NEXT=7, DUPC=8, REORD=9, INJ=10, D_WERR=11, D_LIMIT=12, HELD=13, D_CORRUPT=14 };
+static const char *vname[] = {"fwd","drop_loss","drop_burst","drop_queue","drop_outage","drop_syn","drop_mtu","drop_next","dup","reorder","inject","write_err","drop_limit","held_ack","drop_corrupt"};
 static rec_t *recs; static u32 nrec;
 
 typedef struct { u64 due, ord; u32 rec; u16 len; u8 *d; } pk_t;
 typedef struct {
-  double delay, jitter, loss, ge_p, ge_r, ge_h, rate, queue, reorder, reorder_us, dup; int mtu, dropsyn, dropsynack, droprst, limit;
+  double delay, jitter, loss, ge_p, ge_r, ge_h, rate, queue, reorder, reorder_us, dup, corrupt, flows; int mtu, dropsyn, dropsynack, droprst, limit;
   int ge_bad; u64 last_finish, last_due, outage_until, keep_until; int dropnext, rstat;
   pk_t *h; int n, cap; u64 ord;
   double ackevery, acktimer; int segs, acklen; u64 ackby; u8 ack[200];
@@ -87,7 +90,7 @@ static void hpush(dir_t*d,pk_t p){ if(d->n==d->cap){d->cap=d->cap?d->cap*2:4096;
 static pk_t hpop(dir_t*d){ pk_t r=d->h[0], l=d->h[--d->n]; int i=0; for(;;){int c=2*i+1; if(c>=d->n)break; if(c+1<d->n&&lt(&d->h[c+1],&d->h[c]))c++; if(!lt(&d->h[c],&l))break; d->h[i]=d->h[c]; i=c;} if(d->n)d->h[i]=l; return r; }
 
 static void sendout(int dir,const u8*f,int len,u32 ri,int verdict){
-  static u8 b[70000]; memset(b,0,VH); b[0]=VIRTIO_NET_HDR_F_DATA_VALID; memcpy(b+VH,f,len);
+  static u8 b[70000]; memset(b,0,VH); b[0]=verdict==D_CORRUPT?0:VIRTIO_NET_HDR_F_DATA_VALID; memcpy(b+VH,f,len);
   u64 t=now();                       // stamped before write(): write() runs the peer's receive path
   int r=write(tap[!dir],b,len+VH);
   if(ri<MAXREC){ recs[ri].tout=t; recs[ri].verdict=r<0?D_WERR:verdict;
@@ -131,8 +134,10 @@ static void wirepkt(int dir,const u8*f,int len,u64 t){
     if(r->pay && d->rstat>0 && --d->rstat==0) inject_rst(dir,f,t);
     if(r->pay && d->dropnext>0){ d->dropnext--; DROP(D_NEXT); }
   }
-  if(get16(f+12)!=0x0806){           // never lose ARP at random: it would hide the intended cause
-    if(d->loss>0 && rnd()<d->loss) DROP(D_LOSS);
+  if(get16(f+12)!=0x0806 && ri<MAXREC){           // never lose ARP at random: it would hide the intended cause
+    int spared=d->flows>0 && r->proto==6 && (dir?r->dport:r->sport)%(int)d->flows;
+    if(!spared && d->loss>0 && rnd()<d->loss) DROP(D_LOSS);
+    if(!spared && d->corrupt>0 && r->pay && rnd()<d->corrupt){ static u8 bad[10000]; memcpy(bad,f,len); bad[len-1]^=0x40; f=bad; verdict=D_CORRUPT; }
     if(d->ge_p>0){ if(d->ge_bad){ if(rnd()<d->ge_r)d->ge_bad=0; } else if(rnd()<d->ge_p)d->ge_bad=1; if(d->ge_bad && rnd()<d->ge_h) DROP(D_BURST); }
   }
   u64 base=t;
@@ -169,7 +174,7 @@ static void ingress(int dir,u8*b,int n,u64 t){
 static void setkv(dir_t*d,const char*k,double v){
   #define K(n) if(!strcmp(k,#n))
   K(delay_us)d->delay=v; else K(jitter_us)d->jitter=v; else K(loss)d->loss=v; else K(ge_p)d->ge_p=v; else K(ge_r)d->ge_r=v; else K(ge_h)d->ge_h=v;
-  else K(rate_mbit)d->rate=v; else K(queue_kb)d->queue=v; else K(reorder)d->reorder=v; else K(reorder_us)d->reorder_us=v; else K(dup)d->dup=v;
+  else K(rate_mbit)d->rate=v; else K(queue_kb)d->queue=v; else K(reorder)d->reorder=v; else K(reorder_us)d->reorder_us=v; else K(dup)d->dup=v; else K(corrupt)d->corrupt=v; else K(flows)d->flows=v;
   else K(mtu)d->mtu=v; else K(dropsyn)d->dropsyn=v; else K(dropsynack)d->dropsynack=v; else K(droprst)d->droprst=v; else K(limit)d->limit=v; else K(ackevery)d->ackevery=v; else K(acktimer_us)d->acktimer=v; else fprintf(stderr,"wire: unknown key %s\n",k);
 }
 static void control(char*s){
