@@ -299,7 +299,8 @@ impl CaptureFacts {
             if let (Some(asked), Some(hidden)) = (call.request_first, call.hidden) {
                 let least_ns = (hidden.earliest.time - asked.time).max(0);
                 self.partly = (self.partly.0 + 1, self.partly.1.saturating_add(least_ns));
-                self.nearly_whole += u64::from(hidden.longer_ns() <= least_ns / 10);
+                let is_known = !call.is_unanswered() && hidden.longer_ns() <= least_ns / 10;
+                self.nearly_whole += u64::from(is_known);
             }
             if let (true, Some(asked), Some(hidden)) =
                 (call.is_unanswered(), call.request_first, call.hidden)
