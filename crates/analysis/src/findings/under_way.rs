@@ -107,9 +107,9 @@ impl<'a> UnderWay<'a> {
     /// Whether windows were full for several round trips each: one is all that a window is too small for, and what they waited
     /// for longer is that somebody reads.
     pub(super) fn outlasts_round_trips(&self) -> bool {
-        let trips = &self.round_trips;
+        let (_, trip_ns) = self.round_trip;
         let each_ns = self.ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX);
-        trips.count > 0 && each_ns >= trips.p50_ns.saturating_mul(TIMES)
+        self.round_trips.count > 0 && each_ns >= trip_ns.saturating_mul(TIMES)
     }
 
     /// Whether its receiver acknowledges as late, as the capture beside that shows: there is no way on which it waits.
