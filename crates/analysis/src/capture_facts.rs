@@ -299,8 +299,10 @@ impl CaptureFacts {
             if let (Some(asked), Some(hidden)) = (call.request_first, call.hidden) {
                 let least_ns = (hidden.earliest.time - asked.time).max(0);
                 self.partly = (self.partly.0 + 1, self.partly.1.saturating_add(least_ns));
-                let is_known = !call.is_unanswered() && hidden.longer_ns() <= least_ns / 10;
-                self.nearly_whole += u64::from(is_known);
+                // Of an answer that is cut off nobody may know its end.
+                let is_hidden = matches!(call.outcome, model::Outcome::NoResponse(_));
+                let is_known = is_hidden && hidden.longer_ns() <= least_ns / 10;
+                self.nearly_whole += u64::from(is_known && !call.is_unanswered());
             }
             if let (true, Some(asked), Some(hidden)) =
                 (call.is_unanswered(), call.request_first, call.hidden)

@@ -187,6 +187,7 @@ impl<'a> Facts<'a> {
         let untimed = seen.unanswered.0 > 0
             || seen.in_order > 0
             || seen.response.count() == 0
+            || seen.partly.0 * 10 >= a.calls
             || self.some_began_before;
         let whole = self.response();
         let most_ns = a.most_ns() / a.calls.max(1) as i64;

@@ -180,6 +180,25 @@ mod tests {
         assert!(of(1_001, 2).is_some());
     }
 
+    /// A hundred of two hundred were seen whole, and take 1 ms each.
+    #[test]
+    fn calls_that_were_seen_in_part_and_waited_for_long_are_slow() {
+        let of = |partly: u64| {
+            found(Rule::NetworkLoss, |f| {
+                f.matched.as_mut().unwrap().client = alike(MS);
+                f.account.calls = 200;
+                f.account.total_ns = 200 * 5 * MS;
+                f.account.loss_ns = f.account.total_ns / 2;
+                f.captures[0].response = alike(MS);
+                f.captures[0].partly = (partly, 0);
+                f.captures[0].tcp.retransmitted_packets = [1, 0];
+                f.worst.count = 5;
+            })
+        };
+        assert!(of(20).is_some());
+        assert!(of(19).is_none());
+    }
+
     #[test]
     fn without_retransmissions_nothing_was_lost() {
         assert!(lost(TOTAL_NS / 2, 0, 5).is_none());

@@ -49,9 +49,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     // Of connections it may only be known that their windows were full.
     let waits = most(class).or_else(full)?;
     let cost = window_ns(facts, waits.direction);
-    let is_unread =
-        |waits: UnderWay<'_>| waits.is_acknowledged_late() || waits.outlasts_round_trips();
-    let reading = match full().is_some_and(is_unread) {
+    let reading = match full().is_some_and(|waits| waits.is_acknowledged_late()) {
         true => cost,
         false => facts.under_way(waits.direction, class),
     };

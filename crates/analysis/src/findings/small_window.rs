@@ -9,8 +9,7 @@
 //!
 //! # How sure
 //! A wait counts only if its end was an acknowledgement that moved the window, and
-//! what left then did not fit before. Waits of several round trips each are not
-//! the window's, but of who does not read (receive-window-limited).
+//! what left then did not fit before.
 //!
 //! # What to check next
 //! SO_RCVBUF set by the application (it switches autotuning off), tcp_rmem, window
@@ -43,10 +42,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
     let cost = window_ns(facts, waits.direction);
     let small = facts.under_way(waits.direction, class);
-    if !facts.holds_up(cost) || small <= cost - small {
-        return None;
-    }
-    if waits.is_queueing() || waits.outlasts_round_trips() {
+    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing() {
         return None;
     }
     if window_scaling_off::refuser(facts, &waits).is_some() {

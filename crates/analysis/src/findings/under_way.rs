@@ -17,9 +17,6 @@ use model::{Direction, EpisodeKind, PacketRef, RoundTrips, Time, TimeClass};
 /// Waits shown per finding.
 const SHOWN: usize = 3;
 
-/// So many round trips are several.
-const TIMES: i64 = 3;
-
 /// One direction's waits for one cause.
 pub(super) struct UnderWay<'a> {
     facts: &'a Facts<'a>,
@@ -97,19 +94,12 @@ impl<'a> UnderWay<'a> {
     /// Whether what fills the window waits in a queue on the way: with a larger window it only would for
     /// longer. Round trips are several times what they are where nothing waits.
     pub(super) fn is_queueing(&self) -> bool {
+        const TIMES: i64 = 3;
         // What passes next to its receiver is acknowledged at once, or nearly.
         const WAY_NS: i64 = 1_000_000;
         let trips = &self.round_trips;
         let longer_ns = trips.p50_ns - trips.min_ns.saturating_mul(TIMES);
         trips.count > 0 && longer_ns > 0 && trips.p50_ns >= WAY_NS
-    }
-
-    /// Whether windows were full for several round trips each: one is all that a window is too small for, and what they waited
-    /// for longer is that somebody reads.
-    pub(super) fn outlasts_round_trips(&self) -> bool {
-        let (_, trip_ns) = self.round_trip;
-        let each_ns = self.ns / i64::try_from(self.count.max(1)).unwrap_or(i64::MAX);
-        self.round_trips.count > 0 && each_ns >= trip_ns.saturating_mul(TIMES)
     }
 
     /// Whether its receiver acknowledges as late, as the capture beside that shows: there is no way on which it waits.

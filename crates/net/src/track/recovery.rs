@@ -171,8 +171,8 @@ impl Recovery {
     /// Since when they were, if what ended that lets go what leaves `now`.
     pub(super) fn releases(&self, now: Time) -> Option<Time> {
         let ended = self.ended.as_ref()?;
-        let releases = now - ended.last.time <= RELEASED_WITHIN_NS && !ended.open.spurious();
-        releases.then_some(ended.open.first.time)
+        let follows = (0..=RELEASED_WITHIN_NS).contains(&(now - ended.last.time));
+        (follows && !ended.open.spurious()).then_some(ended.open.first.time)
     }
 
     pub(super) fn is_rebuilding(&self) -> bool {

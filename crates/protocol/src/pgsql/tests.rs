@@ -409,6 +409,63 @@ fn what_a_cut_hides_of_a_pipeline_comes_after_what_was_said_before_it() {
     }
 }
 
+/// Whose what comes behind a cut is nobody knows, but for the end of the cycle: then all have come.
+#[test]
+fn an_answer_behind_what_was_cut_of_a_pipeline_is_not_the_first_ones() {
+    let one = [parse("", "select 2"), bind("", ""), execute("", 0)].concat();
+    let said = [
+        message(b'1', b""),
+        message(b'2', b""),
+        row("1"),
+        complete("SELECT 1"),
+    ]
+    .concat();
+    let found = calls(&logged_on(&[
+        up(&one),
+        up(&[&one[..], &sync()].concat()),
+        snapped(DOWN, &said, 12),
+        Pause(500),
+        down(&[&said[..], &ready()].concat()),
+        up(&query("select 1")),
+        down(&answer(1)),
+    ]));
+    let [_, first, second, next] = &found[..] else {
+        panic!("{found:?}");
+    };
+    assert_eq!(next.outcome, Outcome::Ok);
+    let begun = first.response_first.expect("it began");
+    for call in [first, second] {
+        let hidden = call.hidden.expect("it was answered");
+        assert_eq!(hidden.earliest, begun);
+        assert!(hidden.longer_ns() >= 500_000_000, "{call:?}");
+    }
+}
+
+/// The rest of an answer comes behind the next round trip: that client does not wait, and no more is told of what it asks.
+#[test]
+fn a_client_that_asks_on_in_the_middle_of_an_answer_runs_ahead() {
+    let one = [parse("", "select 2"), bind("", ""), execute("", 0)].concat();
+    let pipeline = [&one[..], &one, &sync()].concat();
+    let said = [
+        message(b'1', b""),
+        message(b'2', b""),
+        row("1"),
+        complete("SELECT 1"),
+    ]
+    .concat();
+    let cut = |from: usize| snapped(DOWN, &said[from..], 12);
+    let found = calls(&logged_on(&[
+        up(&pipeline),
+        cut(0),
+        up(&pipeline),
+        cut(13),
+        up(&pipeline),
+        cut(0),
+        up(&pipeline),
+    ]));
+    assert!(found[5..].iter().all(|c| c.hidden.is_none()), "{found:?}");
+}
+
 /// 8 bytes of the log that end at this position, and that a standby has flushed it so far (section 55.4).
 fn log_until(end: u64) -> Vec<u8> {
     let start = (end - 8).to_be_bytes();

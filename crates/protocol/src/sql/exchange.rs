@@ -68,7 +68,8 @@ impl Exchange {
     /// all of it, and not before what was `said` to those before it.
     pub fn answer_unseen(&mut self, said: Option<Mark>, at: Time) {
         if at >= self.request.last.time {
-            let said = said.filter(|said| said.time > self.request.last.time);
+            let range = self.request.last.time..=at;
+            let said = said.filter(|said| range.contains(&said.time));
             self.answered = Some((said.unwrap_or(self.request.last), at));
         }
     }

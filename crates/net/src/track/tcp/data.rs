@@ -272,9 +272,8 @@ fn old_data<H: Handler>(
             needless,
         },
     };
-    // What comes behind it was acknowledged, or nothing was for long.
-    let is_lacked = !needless && (stream.sacked > old_end || resent.timeout);
-    if seen.is_some() && is_lacked {
+    // What came behind it was acknowledged.
+    if seen.is_some() && !needless && stream.sacked > old_end {
         stream.summary.lacked_bytes += old_end - start;
     }
     stream.again = Some(Again::of(s, stream, !fills));

@@ -125,7 +125,7 @@ impl Queue {
     }
 
     /// The server answers in order: what is said to those behind this call comes after what was said to it.
-    fn leaves(&mut self, p: &Pending) {
+    pub(super) fn leaves(&mut self, p: &Pending) {
         if let Some(answer) = &p.exchange.response {
             self.said = Some(answer.last);
         }

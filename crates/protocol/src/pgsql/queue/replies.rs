@@ -29,6 +29,8 @@ impl Queue {
         self.heal(cx);
         self.last = self.last.max(Some(span.last.time));
         self.heard = self.heard.max(Some(span.last.time));
+        // An answer begins with a header: what goes on had not ended when its client did.
+        self.runs_ahead |= !self.spoken;
         self.spoken = true;
         if self.belongs_to_settled(span) {
             return;
@@ -41,9 +43,7 @@ impl Queue {
         if self.answers_before() {
             return self.answer_before(cx, false, span);
         }
-        // Of several under way these bytes may answer others, too.
-        let next = self.pending.get(1);
-        let is_alone = next.is_none_or(|next| next.kind == RequestKind::Extended && !next.executes);
+        let is_alone = self.is_alone();
         if let Some(p) = self.pending.front_mut()
             && !p.is_younger(span)
         {
@@ -52,6 +52,12 @@ impl Queue {
             }
             p.blurred = true;
         }
+    }
+
+    /// Whether what the server says can only answer the first call: of several under way it may be any one's.
+    fn is_alone(&self) -> bool {
+        let next = self.pending.get(1);
+        next.is_none_or(|next| next.kind == RequestKind::Extended && !next.executes)
     }
 
     /// What came early answers the request that was now seen, if they stand only a little out of order.
@@ -95,6 +101,16 @@ impl Queue {
         if !self.replaying && p.is_younger(span) {
             return;
         }
+        // Behind what was hidden of a pipeline nobody knows whose it is, but for its end.
+        if p.hurt.is_some() && p.exchange.response.is_some() && !self.is_alone() {
+            if let Reply::ReadyForQuery { .. } = reply {
+                self.ready(cx, span);
+            }
+            return;
+        }
+        let Some(p) = self.pending.front_mut() else {
+            return;
+        };
         match reply {
             // Not said in answer to anything, unless it stands within an answer.
             Reply::Notification | Reply::ParameterStatus
@@ -210,7 +226,10 @@ impl Queue {
         let mut last = false;
         while let Some(mut p) = self.pending.pop_front() {
             last = p.ready;
-            if p.exchange.response.is_none() {
+            if p.hurt.is_some() {
+                p.exchange.answer_unseen(self.said, span.last.time);
+                self.leaves(&p);
+            } else if p.exchange.response.is_none() {
                 p.exchange.answer(span);
             }
             if p.skipped {
