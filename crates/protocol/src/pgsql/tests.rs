@@ -371,19 +371,28 @@ fn lost_packets_leave_calls_incomplete() {
     assert_eq!(complete, [true, true, true, false, false, false, true]);
 }
 
-/// A pipeline of three, whose answers stand behind one another: of the third nothing was captured.
-#[test]
-fn what_a_cut_hides_of_a_pipeline_comes_after_what_was_said_before_it() {
-    let turn = [up(&query("select 1")), down(&answer(1))];
-    let known = logged_on(&vec![turn; 8].concat());
-    let one = [parse("", "select 2"), bind("", ""), execute("", 0)].concat();
-    let said = [
+/// A statement of the extended protocol, and its answer.
+fn executed(text: &str) -> Vec<u8> {
+    [parse("", text), bind("", ""), execute("", 0)].concat()
+}
+
+fn said() -> Vec<u8> {
+    [
         message(b'1', b""),
         message(b'2', b""),
         row("1"),
         complete("SELECT 1"),
     ]
-    .concat();
+    .concat()
+}
+
+/// A pipeline of three, whose answers stand behind one another: of the third nothing was captured.
+#[test]
+fn what_a_cut_hides_of_a_pipeline_comes_after_what_was_said_before_it() {
+    let turn = [up(&query("select 1")), down(&answer(1))];
+    let known = logged_on(&vec![turn; 8].concat());
+    let one = executed("select 2");
+    let said = said();
     let answers = [&said[..], &said, &said, &ready()].concat();
     let pipeline = [
         up(&one),
@@ -412,14 +421,8 @@ fn what_a_cut_hides_of_a_pipeline_comes_after_what_was_said_before_it() {
 /// Whose what comes behind a cut is nobody knows, but for the end of the cycle: then all have come.
 #[test]
 fn an_answer_behind_what_was_cut_of_a_pipeline_is_not_the_first_ones() {
-    let one = [parse("", "select 2"), bind("", ""), execute("", 0)].concat();
-    let said = [
-        message(b'1', b""),
-        message(b'2', b""),
-        row("1"),
-        complete("SELECT 1"),
-    ]
-    .concat();
+    let one = executed("select 2");
+    let said = said();
     let found = calls(&logged_on(&[
         up(&one),
         up(&[&one[..], &sync()].concat()),
@@ -444,15 +447,9 @@ fn an_answer_behind_what_was_cut_of_a_pipeline_is_not_the_first_ones() {
 /// The rest of an answer comes behind the next round trip: that client does not wait, and no more is told of what it asks.
 #[test]
 fn a_client_that_asks_on_in_the_middle_of_an_answer_runs_ahead() {
-    let one = [parse("", "select 2"), bind("", ""), execute("", 0)].concat();
+    let one = executed("select 2");
     let pipeline = [&one[..], &one, &sync()].concat();
-    let said = [
-        message(b'1', b""),
-        message(b'2', b""),
-        row("1"),
-        complete("SELECT 1"),
-    ]
-    .concat();
+    let said = said();
     let cut = |from: usize| snapped(DOWN, &said[from..], 12);
     let found = calls(&logged_on(&[
         up(&pipeline),
