@@ -5,7 +5,8 @@
 //! By itself little. Receivers answer each with a duplicate acknowledgement, three
 //! of which look like a loss: senders send again what was never lost, and slow
 //! down. What calls waited for that is its cost where captures of both ends show
-//! that hardly anything was lost; one capture cannot tell, and says network-loss.
+//! that hardly anything was lost, or receivers say that nearly all of it came twice
+//! (RFC 2883); where one capture cannot tell, it says network-loss.
 //!
 //! # How sure
 //! Told from retransmissions by IP identification and TCP timestamp, or, without

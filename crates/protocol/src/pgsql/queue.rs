@@ -3,8 +3,8 @@
 //! - A client that waits for each answer before it asks on has one request under way. Where the snap
 //!   length cuts headers off, all that the server says until the client speaks again answers it, as
 //!   with turns; where the end was not seen, the call is marked as inferred.
-//! - A client of which everything was seen since its logon, and that never began a round trip before the server had spoken,
-//!   waits, whatever the snap length hides of what the server said.
+//! - A client of which everything was seen since its logon, and that was never seen to begin a round trip before the last one
+//!   was answered, waits, whatever the snap length hides of what the server said.
 //! - Of a client that was seen to send on without waiting nothing is paired behind such a hole until
 //!   both sides have been silent for a while, when everything has been answered. Of one of which too
 //!   little is known, until it has waited for its answers for a while.
@@ -80,8 +80,8 @@ pub(super) struct Queue {
     /// Answers the client waited for in a row; those it did not wait for at all.
     waited: u32,
     pipelines: bool,
-    /// Everything that the client has said since the connection began was seen; and it began a round trip in which the server
-    /// had not spoken since the last.
+    /// Everything that the client has said since the connection began was seen; and it began a round trip before the last one
+    /// was answered.
     heard_all: bool,
     runs_ahead: bool,
     /// Requests and answers cannot be told apart any more, and why.

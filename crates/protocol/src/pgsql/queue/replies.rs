@@ -60,6 +60,14 @@ impl Queue {
         next.is_none_or(|next| next.kind == RequestKind::Extended && !next.executes)
     }
 
+    /// Whether nobody knows whose what the server says now is, but for the end of the cycle: a part of a pipeline's answers was
+    /// hidden.
+    fn is_anyones(&self) -> bool {
+        let front = self.pending.front();
+        let is_torn = front.is_some_and(|p| p.hurt.is_some() && p.exchange.response.is_some());
+        is_torn && !self.is_alone()
+    }
+
     /// What came early answers the request that was now seen, if they stand only a little out of order.
     #[cold]
     pub(super) fn replay(&mut self, cx: &mut Context<'_>, asked: Time) {
@@ -94,6 +102,12 @@ impl Queue {
             self.ended += u32::from(is_own && matches!(reply, Reply::ReadyForQuery { .. }));
             return;
         }
+        if self.is_anyones() {
+            if let Reply::ReadyForQuery { .. } = reply {
+                self.ready(cx, span);
+            }
+            return;
+        }
         let Some(p) = self.pending.front_mut() else {
             self.unasked(cx, reply, span);
             return;
@@ -101,16 +115,6 @@ impl Queue {
         if !self.replaying && p.is_younger(span) {
             return;
         }
-        // Behind what was hidden of a pipeline nobody knows whose it is, but for its end.
-        if p.hurt.is_some() && p.exchange.response.is_some() && !self.is_alone() {
-            if let Reply::ReadyForQuery { .. } = reply {
-                self.ready(cx, span);
-            }
-            return;
-        }
-        let Some(p) = self.pending.front_mut() else {
-            return;
-        };
         match reply {
             // Not said in answer to anything, unless it stands within an answer.
             Reply::Notification | Reply::ParameterStatus
