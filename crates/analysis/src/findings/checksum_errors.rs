@@ -88,7 +88,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "packets whose checksum does not hold",
         ),
         why: text!(
-            "Of {packets} packets of {source} {wrong} have a wrong checksum of {of}, the others hold. Their \
+            "Of {packets,} packets of {source} {wrong,} have a wrong checksum of {of}, the others hold. Their \
              receiver drops them; what sending them again cost is under {loss}.{more}",
             packets = worst.right + worst.wrong,
             source = *source,
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(f.title.to_string(), "2 packets were damaged on the way");
         let why = f.why.to_string();
         assert!(
-            why.starts_with("Of 1000 packets of 10.0.0.1 2 have a wrong checksum of UDP"),
+            why.starts_with("Of 1,000 packets of 10.0.0.1 2 have a wrong checksum of UDP"),
             "{why}"
         );
     }

@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let measured = matches!(a.basis, Basis::Matched | Basis::Server);
     let again = asked_again(facts);
     let why = text!(
-        "Of {calls} call{calls||s} the server holds each for {mean} on average, {share} of the response time{estimate}.{again}{statement}{locks}",
+        "Of {calls,} call{calls||s} the server holds each for {mean} on average, {share} of the response time{estimate}.{again}{statement}{locks}",
         calls = a.calls,
         mean = Value::Duration(mean),
         share = Value::Percent(share),
