@@ -317,7 +317,7 @@ impl CaptureFacts {
         }
         self.locks.call(call);
         self.broken_off.call(call, self.index);
-        let (Some(response), Some(wait)) = (call.response_time_ns(), call.wait_ns()) else {
+        let (Some(response), Some(wait)) = (call.response_time_ns(), call.served_ns()) else {
             return;
         };
         facts.response.add(response);

@@ -480,7 +480,7 @@ mod tests {
                 retransmits: 0,
                 request_held_ns: 0,
                 response_held_ns: 0,
-                inner_ns: [0; 2],
+                inner: model::InnerTrips::default(),
                 hidden: None,
                 detail: Detail::default(),
                 text: None,

@@ -99,6 +99,8 @@ pub struct Exhibits<'a> {
     /// Of each the other transaction's end, and the answer.
     pub locked: &'a Worst,
     pub lock_waits: LockWaits,
+    /// Whose server waited for its client inside them.
+    pub asked: &'a Worst,
     pub network: &'a Worst,
     pub loss: &'a Worst,
     pub outage: &'a Worst,

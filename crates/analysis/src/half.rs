@@ -2,7 +2,7 @@
 
 use crate::work::work_of;
 use hashbrown::HashMap;
-use model::{Call, ConnectionId, Endpoint, Field, Mark, Name, Outcome, Protocol};
+use model::{Call, ConnectionId, Endpoint, Field, InnerTrips, Mark, Name, Outcome, Protocol};
 use std::hash::BuildHasher;
 
 /// Numbers protocol and operation pairs, so that a waiting call need not hold names.
@@ -80,7 +80,7 @@ pub struct Half {
     pub response_last: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    pub inner_ns: [i64; 2],
+    pub inner: InnerTrips,
     /// How much longer it may have waited, where its response is hidden; how much longer it did, where none came.
     pub hidden_ns: i64,
     /// Which of its capture's calls it is, and of which [work](work_of).
@@ -139,7 +139,7 @@ impl Half {
             response_last: last,
             request_held_ns: call.request_held_ns,
             response_held_ns: call.response_held_ns,
-            inner_ns: call.inner_ns,
+            inner: call.inner,
             hidden_ns: call.hidden.map_or(0, |h| h.longer_ns()),
             row,
             work: work_of(call),
@@ -200,5 +200,15 @@ impl Half {
     #[must_use]
     pub fn wait_ns(&self) -> i64 {
         self.response_first.time - self.request_last.time
+    }
+
+    /// How long its server took inside its request, and inside its response, before that went on.
+    #[must_use]
+    pub fn inner_server_ns(&self) -> [i64; 2] {
+        let own = |of_request| match self.inner.of_request == of_request {
+            true => self.inner.server_ns,
+            false => 0,
+        };
+        [own(true), own(false)]
     }
 }

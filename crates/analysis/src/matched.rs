@@ -25,7 +25,7 @@ use brief::Brief;
 use hidden::Bounded;
 use ledger::{Both, Kept, Lost};
 use model::limits;
-use model::{Direction, Time};
+use model::{Direction, InnerTrips, Time};
 pub use servers::Servers;
 use std::collections::VecDeque;
 
@@ -148,6 +148,8 @@ pub struct MatchedFacts {
     pub client: Distribution,
     pub slow_server: Worst,
     pub stalled: Worst,
+    /// Whose server waited for its client inside them.
+    pub asked: Worst,
     pub locked: Worst,
     pub lock_waits: LockWaits,
     pub coincidence: Coincidences,
@@ -196,11 +198,10 @@ pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
 /// Takes out of what passed at the server while the response did how long it waited for the client to confirm
 /// something, and the client for it: the first is the client's own as its capture has it and else the path's, the
 /// second the server's.
-fn inner(transfer: &mut i64, path: &mut i64, [at_client, at_server]: [[i64; 2]; 2]) -> [i64; 2] {
-    let [asked, answered] = at_server;
-    let server = answered.clamp(0, (*transfer).max(0));
-    let there = asked.clamp(0, (*transfer - server).max(0));
-    let client = at_client[0].clamp(0, there);
+fn inner(transfer: &mut i64, path: &mut i64, [at_client, at_server]: [InnerTrips; 2]) -> [i64; 2] {
+    let server = at_server.server_ns.clamp(0, (*transfer).max(0));
+    let there = at_server.client_ns.clamp(0, (*transfer - server).max(0));
+    let client = at_client.client_ns.clamp(0, there);
     *transfer -= server + there;
     *path += there - client;
     [client, server]
@@ -247,11 +248,16 @@ impl MatchedFacts {
         }
         sums.forward += 1;
         sums.request_path += i128::from(server.request_last.time - client.request_last.time);
-        sums.out += i128::from(server.request_last.time - client.request_first.time);
+        // What its server took while the request went on is the server's, too.
+        let [asked, answered] = server.inner_server_ns();
+        let out = server.request_last.time - client.request_first.time - asked;
+        let back = client.response_last.time - server.response_first.time - answered;
+        let served = server.wait_ns() + asked + answered;
+        sums.out += i128::from(out);
         sums.reply_path += i128::from(client.response_last.time - server.response_last.time);
-        sums.back += i128::from(client.response_last.time - server.response_first.time);
+        sums.back += i128::from(back);
         sums.at += i128::from(client.request_first.time - origin);
-        sums.server_wait_ns += i128::from(server.wait_ns());
+        sums.server_wait_ns += i128::from(served);
         self.corridor.add(
             (client.request_last.time, server.request_last.time),
             (client.response_last.time, server.response_last.time),
@@ -259,11 +265,7 @@ impl MatchedFacts {
         self.corridor.add_ways(
             client.request_last.time,
             client.response_last.time,
-            [
-                server.request_last.time - client.request_first.time,
-                server.wait_ns(),
-                client.response_last.time - server.response_first.time,
-            ],
+            [out, served, back],
         );
         self.lasted(client.request_first.time, client.response_last.time);
         self.servers.add(server.server.address);
@@ -354,15 +356,9 @@ impl MatchedFacts {
         let passing = passing_there.clamp(0, rest);
         let mut transfer = passing + held + unread;
         let mut path = rest - passing;
-        if call.hidden.is_none() {
-            self.server_wait.add(service + stall);
-        }
         let shown = |value, capture: &CaptureFacts, b: &Brief| {
             Exhibit::of(value, capture.index, b.request_first, b.response_last)
         };
-        if call.hidden.is_none() {
-            self.slow_server.add(shown(service, server, s));
-        }
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
         }
@@ -379,8 +375,16 @@ impl MatchedFacts {
         let has_holes = has_holes(client, c) || has_holes(server, s);
         let inner = match is_lossy || call.hidden.is_some() {
             true => [0; 2],
-            false => inner(&mut transfer, &mut path, [c, s].map(|b| b.inner_ns)),
+            false => inner(&mut transfer, &mut path, [c, s].map(|b| b.inner)),
         };
+        let [asked, answered] = inner;
+        if call.hidden.is_none() {
+            self.server_wait.add(service + stall + answered);
+            self.slow_server.add(shown(service + answered, server, s));
+        }
+        if asked > 0 {
+            self.asked.add(shown(asked, client, c));
+        }
         // Databases' calls are told apart by their order alone.
         if is_sql(call.work) && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
@@ -471,7 +475,7 @@ impl MatchedFacts {
             lock_ns: lock.map_or(0, |lock| lock.chain_ns),
             behind_ns: blocked,
             transfer_ns: transfer,
-            request_passing_ns: (s.request_last.time - s.request_first.time).max(0),
+            request_passing_ns: s.request_passing_ns(),
             nagle_ns: nagle,
             path_ns: path,
             inner_ns: inner,
@@ -480,7 +484,7 @@ impl MatchedFacts {
             held: causes,
             sending_at_ns: [life.0.0, s.response_first.time.0],
             sending_ns: [
-                c.request_last.time - c.request_first.time,
+                c.request_passing_ns(),
                 s.response_last.time - s.response_first.time,
             ],
             ..call.called()

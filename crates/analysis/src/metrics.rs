@@ -102,7 +102,7 @@ impl CallCounts {
             .saturating_add(call.response_held_ns.max(0));
         self.held_ns = self.held_ns.saturating_add(held);
         if call.is_timed()
-            && let (Some(ns), Some(wait)) = (call.response_time_ns(), call.wait_ns())
+            && let (Some(ns), Some(wait)) = (call.response_time_ns(), call.served_ns())
         {
             // Packets of one host may stand a little out of order.
             let wait = wait.clamp(0, ns);

@@ -43,7 +43,7 @@ pub struct Both {
     /// The client's TCP held the request back.
     pub nagle_ns: i64,
     pub path_ns: i64,
-    /// Inside the response, what the client took to confirm something, and the server to go on.
+    /// Inside its messages, how long its server waited for it, and it for its server.
     pub inner_ns: [i64; 2],
     pub lost: Lost,
     /// Whether a capture lacks bytes of its messages: when these passed nobody knows.

@@ -18,7 +18,7 @@ use crate::late::Late;
 use crate::paced::{Paced, behind_others};
 use crate::spared::{Share, path};
 use crate::{Bounds, Cause, Ledger, Locked};
-use model::{Direction, EpisodeKind, TimeClass};
+use model::{Direction, EpisodeKind, InnerTrips, TimeClass};
 
 /// By how much a message's end may stand later in its sender's capture than it was.
 const JOINED_NS: i64 = 100_000;
@@ -97,9 +97,8 @@ pub struct One {
     /// Of the request's passing, and of the wait and the response's, what the sender's TCP held back.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    /// Of the response's passing, how long the server waited for the client to confirm something, and the client then
-    /// for the server.
-    pub inner_ns: [i64; 2],
+    /// Of its messages' passing.
+    pub inner: InnerTrips,
     /// How much later than usual its request's first byte, and its response's, came to the capture by its sender's own time
     /// stamps: the path kept it so long.
     pub late_ns: [i64; 2],
@@ -248,7 +247,13 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let wait = call.wait_ns.clamp(0, response);
     let mut request = call.request_passing_ns.clamp(0, response - wait);
     let mut reply = response - wait - request;
-    inner(call, facts, &mut reply, ledger);
+    let [answer, ask] = [&mut reply, &mut request];
+    inner(
+        call,
+        facts,
+        if call.inner.of_request { ask } else { answer },
+        ledger,
+    );
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let beside;
     let held = match is_lossy {
@@ -332,20 +337,19 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     ledger.hide(call.hidden_ns, call.hidden_unread_ns);
 }
 
-/// Round trips inside a response: the client confirms what the server asked for, and the server goes on. Each of the two
-/// waits holds a half of the path there and back, and else who was waited for.
-fn inner(call: &One, facts: &OneFacts, reply: &mut i64, ledger: &mut Ledger) {
-    if call.inner_ns == [0; 2] {
+/// Round trips inside a message's `passing`. Each of the two waits holds a half of the path there and back, and else who was
+/// waited for.
+fn inner(call: &One, facts: &OneFacts, passing: &mut i64, ledger: &mut Ledger) {
+    if call.inner.is_none() {
         return;
     }
     let d = Direction::ToServer;
-    let [asked, answered] = call.inner_ns;
     for (ns, half, own) in [
-        (asked, facts.to_client, Cause::NotWriting),
-        (answered, facts.to_server, Cause::Service),
+        (call.inner.client_ns, facts.to_client, Cause::NotWriting),
+        (call.inner.server_ns, facts.to_server, Cause::Service),
     ] {
-        let ns = ns.clamp(0, (*reply).max(0));
-        *reply -= ns;
+        let ns = ns.clamp(0, (*passing).max(0));
+        *passing -= ns;
         if call.lost != Lost::Nothing {
             ledger.charge(call.lost.cause(), d, Bounds::between(0, ns));
             ledger.charge(own, d, Bounds::between(0, ns));

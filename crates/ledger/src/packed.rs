@@ -5,6 +5,7 @@ use crate::held::{Held, HeldUp};
 use crate::kept::{Pack, Packer, Unpacker, alternating, straight};
 use crate::one::Lost;
 use crate::{Both, One};
+use model::InnerTrips;
 
 impl Pack for One {
     fn waited_ns(&self) -> i64 {
@@ -13,14 +14,13 @@ impl Pack for One {
     }
 
     fn pack(&self, p: &mut Packer<'_>) {
-        let [asked, answered] = self.inner_ns;
         let [late_request, late_answer] = self.late_ns;
         let is_held = !self.held.is_none();
         let rare = [
             alternating(self.request_held_ns),
             alternating(self.response_held_ns),
-            alternating(asked),
-            alternating(answered),
+            alternating(self.inner.client_ns),
+            alternating(self.inner.server_ns),
             alternating(self.stall_ns),
             alternating(self.unheard_ns),
             alternating(self.locked_ns),
@@ -32,7 +32,8 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
-            self.lost.number() * 32
+            self.lost.number() * 64
+                + u64::from(self.inner.of_request) * 32
                 + u64::from(self.has_holes) * 16
                 + u64::from(self.was_last) * 8
                 + u64::from(self.may_queue) * 4
@@ -135,7 +136,11 @@ impl One {
         ] = rare;
         self.request_held_ns = straight(request_held);
         self.response_held_ns = straight(response_held);
-        self.inner_ns = [straight(asked), straight(answered)];
+        self.inner = InnerTrips {
+            of_request: lost / 32 % 2 == 1,
+            client_ns: straight(asked),
+            server_ns: straight(answered),
+        };
         self.stall_ns = straight(stall);
         self.unheard_ns = straight(unheard);
         self.locked_ns = straight(locked);
@@ -147,7 +152,7 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
-        self.lost = Lost::of(lost / 32);
+        self.lost = Lost::of(lost / 64);
         self.has_holes = lost / 16 % 2 == 1;
         self.was_last = lost / 8 % 2 == 1;
         self.may_queue = lost / 4 % 2 == 1;

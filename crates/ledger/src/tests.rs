@@ -6,7 +6,7 @@ mod losses;
 mod midway;
 
 use super::*;
-use model::{EpisodeKind, Pace, PerClass, TimeClass};
+use model::{EpisodeKind, InnerTrips, Pace, PerClass, TimeClass};
 use proptest::prelude::*;
 
 const MS: i64 = 1_000_000;
@@ -282,13 +282,13 @@ proptest! {
         (stall_ns, unheard_ns, recovery_ns, behind_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS, 0..900 * MS),
         (request_held_ns, response_held_ns, fragments_ns) in (0..900 * MS, 0..900 * MS, 0..900 * MS),
         spared in proptest::option::of((0..100u64, any::<bool>())), hidden_ns in prop_oneof![Just(0), 0..900 * MS],
-        inner_ns in [0..900 * MS, 0..900 * MS], (locked_ns, sure) in (0..900 * MS, 0..=100i64),
+        inner in (any::<bool>(), 0..900 * MS, 0..900 * MS), (locked_ns, sure) in (0..900 * MS, 0..=100i64),
         paced in [paced(), paced()], late_ns in [0..900 * MS, 0..900 * MS], varies_ns in 0..200 * MS,
         has_holes in any::<bool>(),
     ) {
         let call = One {
             has_holes,
-            inner_ns,
+            inner: InnerTrips { of_request: inner.0, client_ns: inner.1, server_ns: inner.2 },
             late_ns,
             locked_ns,
             lock_ns: locked_ns / 100 * sure,

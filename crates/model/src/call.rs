@@ -314,6 +314,24 @@ impl HiddenResponse {
     }
 }
 
+/// Round trips inside a call, as they stand in the packets: of a response that a client confirms (a break), or of a request
+/// that a server asks for more of (a logon's password, the rows of a COPY). Nanoseconds, parts of the transfer of that message.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct InnerTrips {
+    pub of_request: bool,
+    /// How long the server waited for its client.
+    pub client_ns: i64,
+    /// How long the client waited for its server.
+    pub server_ns: i64,
+}
+
+impl InnerTrips {
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.client_ns == 0 && self.server_ns == 0
+    }
+}
+
 /// One request and its response.
 ///
 /// All four marks are known for a call that is `Ok` or an `Error`.
@@ -353,9 +371,7 @@ pub struct Call {
     /// Nanoseconds, 0 where the capture cannot tell.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    /// Of the response's transfer, how long the server waited for the client to confirm something (a break), and
-    /// the client then for the server, as they stand in the packets.
-    pub inner_ns: [i64; 2],
+    pub inner: InnerTrips,
     /// Where the response, or its end, may lie that was not seen.
     pub hidden: Option<HiddenResponse>,
     pub detail: Detail,
@@ -385,6 +401,12 @@ impl Call {
     #[must_use]
     pub fn wait_ns(&self) -> Option<i64> {
         Some(self.response_first?.time - self.request_last?.time)
+    }
+
+    /// The same and what its client waited for its server inside its messages: the server's part, as far as this capture tells.
+    #[must_use]
+    pub fn served_ns(&self) -> Option<i64> {
+        Some(self.wait_ns()?.saturating_add(self.inner.server_ns))
     }
 
     /// Response last byte − response first byte.

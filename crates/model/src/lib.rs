@@ -31,7 +31,9 @@ mod timeline;
 pub mod word;
 
 pub use account::{DirectionAccount, PerClass, RoundTrips, Stuck, TimeClass, Vanished, Wait};
-pub use call::{Call, Change, Code, HiddenResponse, Mark, Outcome, Outstanding, Protocol, Reason};
+pub use call::{
+    Call, Change, Code, HiddenResponse, InnerTrips, Mark, Outcome, Outstanding, Protocol, Reason,
+};
 pub use chunk::{Chunk, Close, Direction, HeldSince};
 pub use count::{counted, grouped};
 pub use detail::{Detail, Field, FieldKind};

@@ -35,7 +35,7 @@ impl Subjects {
     pub fn call(&mut self, call: &Call) {
         let (Some(took), Some(wait), Some(end), true) = (
             call.response_time_ns(),
-            call.wait_ns(),
+            call.served_ns(),
             call.response_last,
             call.is_timed(),
         ) else {

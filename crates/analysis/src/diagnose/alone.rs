@@ -12,7 +12,7 @@ use crate::work::{is_sql, work_of};
 use crate::worst::{Exhibit, Worst};
 use ledger::{Kept, Lost, One};
 use model::limits;
-use model::{Call, Direction, EpisodeKind, Mark, Time};
+use model::{Call, Direction, EpisodeKind, InnerTrips, Mark, Time};
 
 /// Calls among which a connection's next is looked for.
 const NEXT: usize = 4_096;
@@ -36,6 +36,8 @@ pub(super) struct OneSided {
     /// Answers that came behind packets of their servers that never did, and how long they were waited for.
     pub behind_skips: (u64, i64),
     pub locked: Worst,
+    /// Whose server waited for its client inside them.
+    pub asked: Worst,
     pub lock_waits: LockWaits,
     pub coincidence: Coincidences,
     pub rounds: Rounds,
@@ -54,7 +56,7 @@ pub(super) struct Brief {
     pub response: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    pub inner_ns: [i64; 2],
+    pub inner: InnerTrips,
     pub bytes: [u64; 2],
     pub row: u64,
     pub work: u64,
@@ -95,7 +97,7 @@ impl OneSided {
                 response,
                 request_held_ns: call.request_held_ns,
                 response_held_ns: call.response_held_ns,
-                inner_ns: call.inner_ns,
+                inner: call.inner,
                 bytes: [call.request_bytes, call.response_bytes],
                 row,
                 work: work_of(call),
@@ -173,6 +175,9 @@ impl OneSided {
             one.locked_ns = lock.map_or(0, |lock| lock.ns);
             one.lock_ns = lock.map_or(0, |lock| lock.chain_ns);
             let exhibit = |value| Exhibit::of(value, facts.index, b.request, b.response);
+            if b.inner.client_ns > 0 && one.lost == Lost::Nothing {
+                self.asked.add(exhibit(b.inner.client_ns));
+            }
             match one.lost {
                 Lost::Outage => self.outage.add(exhibit(took)),
                 Lost::Segments => self.loss.add(exhibit(took)),
@@ -222,7 +227,7 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         response_passing_ns: to - times.response_first,
         request_held_ns: b.request_held_ns,
         response_held_ns: b.response_held_ns,
-        inner_ns: b.inner_ns,
+        inner: b.inner,
         is_datagram: b.is_datagram,
         may_queue: b.may_queue,
         began_before: b.began_before,

@@ -1,6 +1,7 @@
 use super::*;
 use model::{
-    ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Protocol, Reason, Time,
+    ConnectionId, Detail, Endpoint, Field, InnerTrips, Mark, Name, Outcome, PacketRef, Protocol,
+    Reason, Time,
 };
 use proptest::prelude::*;
 
@@ -48,7 +49,7 @@ fn read() -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner_ns: [0; 2],
+        inner: InnerTrips::default(),
         hidden: None,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),

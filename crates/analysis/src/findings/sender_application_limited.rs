@@ -3,7 +3,9 @@
 //! could have sent at once: neither window nor path nor loss held it up.
 //!
 //! # Why it costs time
-//! The receiver cannot finish what it has half of.
+//! The receiver cannot finish what it has half of. So does a server that asks for
+//! more of a request, a password or the rows of a COPY: what its client takes to
+//! say that is the client's, and what the server takes to ask for it the server's.
 //!
 //! # How sure
 //! Where everything sent had been acknowledged and the window was open, TCP may
@@ -68,6 +70,10 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             (silences, count)
         }
         Some(silences) => (silences, facts.account.calls),
+        None if let Some(asked) = UnderWay::of_asked(facts, d, cost) => {
+            let count = asked.count;
+            (asked, count)
+        }
         None => {
             let waits = UnderWay::most(facts, class, |d| facts.under_way(d, class))?;
             let messages = match is_stream {
@@ -117,6 +123,7 @@ mod tests {
     use super::*;
     use crate::diagnose::Kind;
     use crate::results::Side;
+    use ledger::Cause;
 
     fn pauses(d: Direction, ns: i64) -> Option<Finding> {
         found(Rule::SenderApplicationLimited, |f| {
@@ -134,6 +141,16 @@ mod tests {
             assert_eq!((f.side, f.cost_ns), (side, Some(TOTAL_NS / 2)));
             assert!(f.why.to_string().ends_with("for 500 ms on average."));
         }
+    }
+
+    #[test]
+    fn what_a_server_asked_its_client_for_within_calls_counts_them() {
+        let f = found(Rule::SenderApplicationLimited, |f| {
+            f.charge(Cause::NotWriting, TOTAL_NS / 2);
+        });
+        let f = f.unwrap();
+        // As many as there are exhibits.
+        assert_eq!((f.side, f.facts[0].value), (Side::Client, 3));
     }
 
     #[test]

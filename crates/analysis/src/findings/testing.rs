@@ -221,6 +221,7 @@ impl Fixture {
                 server: worst,
                 stall: worst,
                 locked: worst,
+                asked: worst,
                 lock_waits: self.lock_waits,
                 network: worst,
                 loss: worst,

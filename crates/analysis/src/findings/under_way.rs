@@ -200,6 +200,22 @@ impl<'a> UnderWay<'a> {
         Some(waits)
     }
 
+    /// Of calls whose server asked its client for more of them.
+    pub(super) fn of_asked(
+        facts: &'a Facts<'a>,
+        d: Direction,
+        cost_ns: i64,
+    ) -> Option<UnderWay<'a>> {
+        let worst = facts.worst.asked;
+        let shown = worst.exhibits.iter().take(SHOWN);
+        let ends = shown.flat_map(|e| [e.request, e.response].map(|p| (e.capture, p)));
+        let mut waits = UnderWay::none(facts, Direction::ToServer);
+        (waits.count, waits.repeats, waits.ns) = (worst.count, worst.count, cost_ns);
+        (waits.first, waits.last) = (worst.first, worst.last);
+        waits.packets = ends.collect();
+        (d == Direction::ToServer && worst.count > 0).then_some(waits)
+    }
+
     pub(super) fn sender(&self) -> Side {
         sender(self.direction)
     }

@@ -12,7 +12,7 @@ pub(super) struct Brief {
     pub(super) request_last: model::Mark,
     pub(super) response_first: model::Mark,
     pub(super) response_last: model::Mark,
-    pub(super) inner_ns: [i64; 2],
+    pub(super) inner: model::InnerTrips,
 }
 
 impl Brief {
@@ -23,8 +23,17 @@ impl Brief {
             request_last: h.request_last,
             response_first: h.response_first,
             response_last: h.response_last,
-            inner_ns: h.inner_ns,
+            inner: h.inner,
         }
+    }
+
+    /// How long its request passed, but for what was waited inside it.
+    pub(super) fn request_passing_ns(&self) -> i64 {
+        let inner_ns = match self.inner.of_request {
+            true => self.inner.client_ns + self.inner.server_ns,
+            false => 0,
+        };
+        (self.request_last.time - self.request_first.time - inner_ns).max(0)
     }
 
     /// What its connection went through near it: searched once, wherever in it is asked for.

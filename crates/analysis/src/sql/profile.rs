@@ -180,7 +180,7 @@ impl Group {
         let begin = call.request_first.map(|m| m.time);
         self.first = [self.first, begin].into_iter().flatten().min();
         self.last = self.last.max(call.response_last.map(|m| m.time));
-        let times = (call.response_time_ns(), call.wait_ns());
+        let times = (call.response_time_ns(), call.served_ns());
         let (Some(took), Some(wait), true) = (times.0, times.1, call.is_timed()) else {
             self.incomplete += 1;
             return;
@@ -189,8 +189,8 @@ impl Group {
         self.times.add(took);
         let held = call.response_held_ns.max(lost_ns).clamp(0, wait.max(0));
         self.held_ns = self.held_ns.saturating_add(held);
-        let [client, server] = call.inner_ns;
-        let wait = wait.max(0).saturating_add(server);
+        let client = call.inner.client_ns;
+        let wait = wait.max(0);
         self.waits.add(wait);
         self.client_ns = self.client_ns.saturating_add(client);
         self.transfer_ns = self.transfer_ns.saturating_add(took - wait - client);

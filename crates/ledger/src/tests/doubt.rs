@@ -1,6 +1,7 @@
 //! What is nobody's for certain, or another's than it seems.
 
 use super::*;
+use model::InnerTrips;
 
 #[test]
 fn what_may_have_been_an_event_passed_at_the_server_and_is_nobodys_for_certain() {
@@ -25,7 +26,11 @@ fn what_a_response_waits_for_its_client_is_not_the_network_s() {
     let call = One {
         wait_ns: 6 * MS,
         response_passing_ns: 189 * MS,
-        inner_ns: [187 * MS, 2 * MS],
+        inner: InnerTrips {
+            client_ns: 187 * MS,
+            server_ns: 2 * MS,
+            of_request: false,
+        },
         ..One::default()
     };
     let (near, far) = (Half::Here, Half::Away(Bounds::between(MS / 2, 4 * MS)));
@@ -61,6 +66,41 @@ fn what_a_response_waits_for_its_client_is_not_the_network_s() {
         Some(Bounds::exactly(8 * MS))
     );
     assert_eq!(charged(&both, Cause::Path), Some(Bounds::exactly(5 * MS)));
+}
+
+/// A logon: the server took 500 ms to ask for a password, and the client 300 to say it.
+#[test]
+fn what_a_request_waits_for_before_it_goes_on_is_whose_it_is() {
+    let call = One {
+        request_passing_ns: 800 * MS,
+        wait_ns: 6 * MS,
+        response_passing_ns: MS,
+        inner: InnerTrips {
+            of_request: true,
+            client_ns: 300 * MS,
+            server_ns: 500 * MS,
+        },
+        ..One::default()
+    };
+    let (near, far) = (Half::Here, Half::Away(Bounds::between(MS / 2, 4 * MS)));
+    let at_client = of_one(&call, &one_facts(far, near));
+    assert_eq!(
+        charged(&at_client, Cause::NotWriting),
+        Some(Bounds::exactly(300 * MS))
+    );
+    assert_eq!(
+        charged(&at_client, Cause::Service),
+        Some(Bounds::between(498 * MS, 505 * MS))
+    );
+    let at_server = of_one(&call, &one_facts(near, far));
+    assert_eq!(
+        charged(&at_server, Cause::NotWriting),
+        Some(Bounds::between(296 * MS, 300 * MS - MS / 2))
+    );
+    assert_eq!(
+        charged(&at_server, Cause::Service),
+        Some(Bounds::exactly(506 * MS))
+    );
 }
 
 #[test]

@@ -12,7 +12,9 @@
 
 use super::header::Security;
 use crate::session::{Both, Context, Hole, More, Span, Step};
-use model::{Call, Change, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Where};
+use model::{
+    Call, Change, Detail, Direction, Field, InnerTrips, Name, Outcome, Outstanding, Protocol, Where,
+};
 
 const HEADER: usize = 5;
 /// Plaintext of a full record; ciphertext is a few bytes more.
@@ -238,7 +240,7 @@ impl Turns {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
-            inner_ns: [0; 2],
+            inner: InnerTrips::default(),
             hidden: None,
             detail,
             text: None,

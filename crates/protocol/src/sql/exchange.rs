@@ -6,8 +6,8 @@
 
 use crate::session::{Context, Span, held_ns};
 use model::{
-    Call, Change, Detail, Field, Hidden, HiddenResponse, Mark, Name, Outcome, Outstanding,
-    Protocol, Reason, Sql, Time, sql::op,
+    Call, Change, Detail, Field, Hidden, HiddenResponse, InnerTrips, Mark, Name, Outcome,
+    Outstanding, Protocol, Reason, Sql, Time, sql::op,
 };
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ pub struct Exchange {
     pub outcome: Outcome,
     outstanding: u32,
     inner_trips: u32,
-    /// As [`Call::inner_ns`], and when the client last confirmed.
-    inner_ns: [i64; 2],
+    inner: InnerTrips,
+    /// When the client last confirmed.
     confirmed: Option<Time>,
     /// Between which moments the end of a response passed that nobody saw.
     answered: Option<(Mark, Time)>,
@@ -58,7 +58,7 @@ impl Exchange {
             outcome: Outcome::Ok,
             outstanding: before as u32 + 1,
             inner_trips: 0,
-            inner_ns: [0; 2],
+            inner: InnerTrips::default(),
             confirmed: None,
             answered: None,
         }
@@ -80,10 +80,13 @@ impl Exchange {
     }
 
     /// The request goes on after the server asked for more of it: what was taken for the response was
-    /// an inner round trip.
+    /// an inner round trip, and who waited for whom in it is known.
     pub(crate) fn ask_further(&mut self, span: &Span) {
-        if self.response.take().is_some() {
+        if let Some(asked) = self.response.take() {
             self.inner_trips += 1;
+            self.inner.of_request = true;
+            self.inner.server_ns += (asked.first.time - self.request.last.time).max(0);
+            self.inner.client_ns += (span.first.time - asked.last.time).max(0);
         }
         self.request.extend(span);
     }
@@ -92,8 +95,7 @@ impl Exchange {
     pub(crate) fn confirm(&mut self, span: &Span) {
         self.inner_trips += 1;
         if let Some(response) = &self.response {
-            let [asked, _] = &mut self.inner_ns;
-            *asked += (span.first.time - response.last.time).max(0);
+            self.inner.client_ns += (span.first.time - response.last.time).max(0);
             self.confirmed = Some(span.last.time);
         }
     }
@@ -101,8 +103,7 @@ impl Exchange {
     /// The response begins or goes on.
     pub fn answer(&mut self, span: &Span) {
         if let Some(confirmed) = self.confirmed.take() {
-            let [_, answered] = &mut self.inner_ns;
-            *answered += (span.first.time - confirmed).max(0);
+            self.inner.server_ns += (span.first.time - confirmed).max(0);
         }
         match &mut self.response {
             Some(response) => response.extend(span),
@@ -149,7 +150,7 @@ impl Exchange {
             sql,
             outstanding,
             inner_trips,
-            inner_ns,
+            inner,
             answered,
             ..
         } = self;
@@ -164,7 +165,7 @@ impl Exchange {
             request: Some(request),
             response,
             outstanding,
-            inner_ns,
+            inner,
             answered,
         };
         call.tell(cx, protocol, outcome, detail, sql);
@@ -208,7 +209,7 @@ pub(crate) fn unasked(
         request: None,
         response: Some(response),
         outstanding: 0,
-        inner_ns: [0; 2],
+        inner: InnerTrips::default(),
         answered: None,
     };
     let outcome = Outcome::NoRequest(reason);
@@ -236,7 +237,7 @@ pub(crate) fn greeted(
         request: Some(request),
         response: Some(greeting),
         outstanding: 1,
-        inner_ns: [0; 2],
+        inner: InnerTrips::default(),
         answered: None,
     };
     let outcome = match greeting.end_missing {
@@ -253,7 +254,7 @@ struct Halves {
     request: Option<Span>,
     response: Option<Span>,
     outstanding: u32,
-    inner_ns: [i64; 2],
+    inner: InnerTrips,
     answered: Option<(Mark, Time)>,
 }
 
@@ -301,7 +302,7 @@ impl Halves {
             // What holds back the first byte of a request is not seen: it may not have been written.
             request_held_ns: request.map_or(0, |s| s.request_held_ns()),
             response_held_ns,
-            inner_ns: self.inner_ns,
+            inner: self.inner,
             hidden: match outcome {
                 Outcome::Incomplete(_) => {
                     let halves = request.zip(response);
