@@ -268,7 +268,10 @@ impl Streams {
             let needless = needless_ns(time[TimeClass::LossRecovery], longest, r.lost_at_most());
             time[TimeClass::Unknown] += needless;
             time[TimeClass::LossRecovery] -= needless;
-            if let Some(way_ns) = self.way_to_sender(c, d) {
+            let waits = Waits::of(c).filter(|_| d == Direction::ToServer);
+            // Who waits for answers tells that itself, where the way is known.
+            let told = c.handshake.seen && waits.is_some();
+            if let Some(way_ns) = self.way_to_sender(c, d).filter(|_| !told) {
                 // So much of each silence may be the path's.
                 let silences = i64::from(r.account.stretches[TimeClass::SenderApplication]);
                 let application = time[TimeClass::SenderApplication];
@@ -276,7 +279,6 @@ impl Streams {
                 time[TimeClass::SenderApplication] -= unsure;
                 time[TimeClass::Unknown] += unsure;
             }
-            let waits = Waits::of(c).filter(|_| d == Direction::ToServer);
             if let Some(waits) = &waits {
                 time[TimeClass::Idle] -= waits.idle_ns;
                 time[TimeClass::Transfer] += waits.crossing_ns;
@@ -294,9 +296,9 @@ impl Streams {
         sums
     }
 
-    /// How long it takes to this direction's sender and back, where its only capture was taken at the receiver
-    /// and nothing showed that from the beginning: as what the receiver sent was acknowledged later, or as long as
-    /// any path.
+    /// What of each silence of this direction's sender may be the path's, where its only capture was taken at the receiver:
+    /// what the way there and back varies, as acknowledgements did; and where nothing showed how long it is from the
+    /// beginning, all of it, as what the receiver sent was acknowledged later, or as long as any path.
     fn way_to_sender(&self, c: &ConnectionResult, d: Direction) -> Option<i64> {
         let soonest = |d| c.direction(d).counts.ack_rtt_min_ns;
         let at_receiver = match d {
@@ -304,8 +306,14 @@ impl Streams {
             Direction::ToClient => Vantage::Client,
         };
         let here = self.taken_at == Some(at_receiver) || soonest(d).is_some_and(|ns| ns < HERE_NS);
-        let is_unknown = c.ends.len() == 1 && !c.handshake.seen && here;
-        is_unknown.then(|| soonest(d.reverse()).unwrap_or(LONGEST_PATH_NS))
+        if c.ends.len() != 1 || !here {
+            return None;
+        }
+        let acknowledged = c.direction(d.reverse()).account.rtt;
+        Some(match c.handshake.seen {
+            true => acknowledged.p90_ns - acknowledged.min_ns,
+            false => soonest(d.reverse()).unwrap_or(LONGEST_PATH_NS),
+        })
     }
 
     /// How long connections of this protocol were busy whose requests and answers are not told apart, as several are
@@ -555,44 +563,4 @@ fn busy_ns(time: &PerClass<i64>) -> i64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::findings::testing::{connection, mark};
-    use ledger::Cause;
-
-    #[test]
-    fn what_somebody_who_was_heard_never_had_was_lost() {
-        let lost = |heard: Option<bool>| {
-            let mut c = connection();
-            let sent = &mut c.directions[0];
-            sent.counts.payload_bytes = 14_480;
-            sent.counts.retransmitted_packets = 6;
-            sent.counts.stuck = heard.map(|receiver_heard| Stuck {
-                bytes: 1_448,
-                times: 6,
-                first: mark(0),
-                last: mark(900),
-                receiver_heard,
-                others_arrived: false,
-            });
-            sent.account.time_ns[TimeClass::LossRecovery] = 1_000;
-            let streams = Streams {
-                connections: vec![c],
-                ..Streams::default()
-            };
-            streams.sums().of(Cause::Loss).lo_ns
-        };
-        assert_eq!([Some(true), Some(false), None].map(lost), [1_000, 0, 0]);
-    }
-
-    #[test]
-    fn one_loss_explains_one_recovery() {
-        // Thirty segments were sent again as their acknowledgements were late, and one as it was lost.
-        assert_eq!(needless_ns(600, Some(30), 1), 570);
-        assert_eq!(needless_ns(600, Some(30), 20), 0);
-        assert_eq!(needless_ns(600, Some(30), 19), 30);
-        assert_eq!(needless_ns(600, None, 1), 0);
-        assert_eq!(needless_ns(600, Some(30), 0), 0, "the other classes tell");
-        assert_eq!(needless_ns(i64::MAX, Some(i64::MAX), u64::MAX), 0);
-    }
-}
+mod tests;
