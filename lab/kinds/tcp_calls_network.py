@@ -1,6 +1,7 @@
 """Calls over plain TCP through narrow lines and full queues."""
 
 from kinds.tcp import NODELAY, count, delays, judged, recorded
+from kit import expect
 from kit.apps import tcpapp
 from kit.kinds import kind
 
@@ -46,6 +47,41 @@ def narrow_requests(case, mbit, size=60000, rtt_ms=1, think_ms=20, direction="up
         skip=["one_way"],
         forbid=["network-loss", "server-slow", "nagle-delayed-ack", "receive-window-limited", "capture-incomplete"],
     )
+
+
+@kind(
+    "tcp-shared-line",
+    "large responses of several connections at a time over a narrow line: their TCP goes by losses, or paces what it sends (BBR)",
+    mild=dict(mbit=50),
+    harsh=dict(mbit=10),
+    healthy=dict(mbit=0, size=30000),
+    paced=dict(mbit=10, congestion="bbr"),
+    draw=lambda d: dict(
+        mbit=d.log_uniform(6, 60),
+        size=int(d.log_uniform(100000, 400000)),
+        jobs=d.randint(2, 4),
+        queue_kb=int(d.log_uniform(60, 400)),
+        congestion=d.choice(["cubic", "bbr"]),
+    ),
+)
+def shared_line(case, mbit, size=300000, jobs=3, queue_kb=200, congestion="cubic"):
+    line = [f"s2c rate_mbit={mbit} queue_kb={queue_kb}"] if mbit else []
+    passing_ms = jobs * size * 8.5e-3 / mbit if mbit else 1
+    recorded(
+        case,
+        wire=[*delays(0.2), *line],
+        bench=dict(congestion=congestion),
+        mode="rr",
+        req=[200],
+        resp=[size],
+        jobs=jobs,
+        think_us=10_000,
+        n=count(4.5, passing_ms + 10, 100, 4),
+    )
+    if not mbit:
+        return expect.healthy()
+    never = ["server-slow", "server-stall", "sender-application-limited", "receive-window-limited", "small-window"]
+    return expect.Expectation(side=["network"], find=[[*NARROW, "network-loss"]], forbid=never, skip=["one_way"])
 
 
 @kind(

@@ -50,6 +50,8 @@ pub(crate) struct Acknowledgement {
     /// Whether it carries no data.
     pub alone: bool,
     pub full_sized: u64,
+    /// Its time stamp.
+    pub stamp: Option<u32>,
 }
 
 /// What a segment with data was.
@@ -76,6 +78,8 @@ pub(crate) struct Transmission {
     pub pushed: bool,
     pub kind: Kind,
     pub full_sized: u64,
+    /// The receiver's time stamp that it echoes.
+    pub echo: Option<u32>,
 }
 
 /// The last transmission.
@@ -331,6 +335,7 @@ impl Sender {
             window: ack.window,
             least: ack.least,
             alone: ack.alone,
+            stamp: ack.stamp,
         });
     }
 

@@ -48,6 +48,12 @@ impl Echoes {
     }
 }
 
+/// Whether what `echo`es another stamp than this one left before its sender had heard of the packet with that.
+pub(crate) fn left_before(echo: Option<u32>, stamp: Option<u32>) -> bool {
+    let both = echo.zip(stamp);
+    both.is_some_and(|(echo, stamp)| !is_later(echo, stamp))
+}
+
 /// Or the same.
 fn is_later(stamp: u32, than: u32) -> bool {
     stamp.wrapping_sub(than) as i32 >= 0

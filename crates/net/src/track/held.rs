@@ -16,6 +16,7 @@
 //! segment as a rule, so behind a full one its sender was in the middle of it.
 
 use super::MILLISECOND;
+use super::left_before;
 use super::recovery::Stretch;
 use crate::Segment;
 use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
@@ -120,6 +121,8 @@ pub(super) struct Held {
     /// more is sent.
     begun: Option<Mark>,
     drained: Option<Mark>,
+    /// The time stamp of the latter.
+    drained_stamp: Option<u32>,
     /// Whether the window was closed since the last byte left.
     was_closed: bool,
     /// What was in flight when the last byte left, and the most that was and was all acknowledged since a loss.
@@ -235,6 +238,7 @@ impl Held {
         position: u64,
         alone: bool,
         everything: bool,
+        stamp: Option<u32>,
         mark: Mark,
     ) {
         let now = mark.time;
@@ -243,6 +247,7 @@ impl Held {
             self.begun.get_or_insert(mark);
         }
         self.drained = (everything && !self.closed).then_some(mark);
+        self.drained_stamp = stamp;
         if let Some(since) = self.last_data
             && everything
             && alone
@@ -269,6 +274,7 @@ impl Held {
         } else if self.closed && everything {
             // Before the window opened the sender could not send.
             (self.begun, self.drained) = (Some(mark), Some(mark));
+            self.drained_stamp = None;
         }
         self.closed = closed;
     }
@@ -347,11 +353,12 @@ impl Held {
     /// once everything was acknowledged, so nothing was: it knew so half a round trip after the acknowledgement passed
     /// here, and its byte takes as long back. As little could it send, and did not, behind the first acknowledgement,
     /// but where a queue had to empty; and where TCP had had as much in flight before, from its last byte on.
-    fn paused(&mut self, now: Time, shortest_ns: Option<i64>) -> Option<Mark> {
+    /// What does not echo that acknowledgement left before its sender had heard of it.
+    fn paused(&mut self, now: Time, echo: Option<u32>, shortest_ns: Option<i64>) -> Option<Mark> {
         let begun = self.begun.take();
         let drained = self.drained.take().filter(|_| !self.peer_sent)?;
         // Where more was queued, and perhaps has left, something before the capture holds it.
-        if !self.pushed && !self.is_near() {
+        if !self.is_near() && (!self.pushed || left_before(echo, self.drained_stamp)) {
             return None;
         }
         let after = |mark: Mark| Mark {
@@ -480,7 +487,11 @@ impl Held {
             self.drained = self.nearly_drained(now).filter(|_| may_send);
         }
         let shortest_ns = summary.ack_rtt_min_ns;
-        if let Some(since) = self.drained.and_then(|_| self.paused(now, shortest_ns)) {
+        let echo = s.tcp.timestamps.map(|(_, echo)| echo);
+        if let Some(since) = self
+            .drained
+            .and_then(|_| self.paused(now, echo, shortest_ns))
+        {
             let kind = match self.goes_on {
                 true => EpisodeKind::SenderPause,
                 false => EpisodeKind::SenderSilence,

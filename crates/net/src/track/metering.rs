@@ -155,6 +155,7 @@ pub(super) fn tell(
             pushed: s.tcp.flags.psh(),
             kind,
             full_sized,
+            echo: s.tcp.timestamps.map(|(_, echo)| echo),
         },
     );
 }
@@ -270,6 +271,7 @@ fn heard(
             least: stream.window.at_least(s.tcp.window),
             alone: s.payload_length == 0,
             full_sized,
+            stamp: s.tcp.timestamps.map(|(stamp, _)| stamp),
         },
     );
 }

@@ -41,6 +41,7 @@ mod tests;
 
 use crate::{Handler, Segment};
 use attic::Attic;
+pub(crate) use echoes::left_before;
 use entry::{Entry, Verdict};
 use hashbrown::HashTable;
 use model::{Close, ConnectionId, PlotRequest, Problems, Time, Transport};

@@ -3,6 +3,7 @@
 
 use super::{IDLE_NS, MICROSECOND, Sender};
 use crate::account::span;
+use crate::track::left_before;
 use model::{Mark, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -22,6 +23,7 @@ pub(super) enum News {
         window: Option<u32>,
         least: u32,
         alone: bool,
+        stamp: Option<u32>,
     },
     Data(Mark),
 }
@@ -38,6 +40,8 @@ impl News {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Away {
     ns: i64,
+    /// Of the acknowledgement of everything.
+    drained_stamp: Option<u32>,
     on_the_way: VecDeque<News>,
 }
 
@@ -55,6 +59,7 @@ impl Sender {
             None if away_ns > 0 => {
                 self.away = Some(Box::new(Away {
                     ns: away_ns,
+                    drained_stamp: None,
                     on_the_way: VecDeque::new(),
                 }));
             }
@@ -82,6 +87,12 @@ impl Sender {
             time: here + self.away_ns(),
             ..opened
         })
+    }
+
+    /// Whether what echoes this was sent before its sender can have heard that everything was acknowledged.
+    pub(super) fn left_before_drained(&self, echo: Option<u32>) -> bool {
+        let stamp = self.away.as_ref().and_then(|away| away.drained_stamp);
+        left_before(echo, stamp)
     }
 
     /// How much later than [`away_ns`](Self::away_ns) says what the sender hears may have its effect here.
@@ -134,20 +145,28 @@ impl Sender {
                 window,
                 least,
                 alone,
-            } => self.learned(position, (window, least), alone, later(mark)),
+                stamp,
+            } => {
+                if self.learned(position, (window, least), alone, later(mark))
+                    && let Some(away) = &mut self.away
+                {
+                    away.drained_stamp = stamp;
+                }
+            }
         }
     }
 
-    /// The sender has learned of an acknowledgement.
+    /// The sender has learned of an acknowledgement: whether it was that of everything.
     fn learned(
         &mut self,
         position: u64,
         (window, least): (Option<u32>, u32),
         alone: bool,
         mark: Mark,
-    ) {
+    ) -> bool {
         let gap = &mut self.gap;
         let progress = position > self.acknowledged;
+        let mut all = false;
         if progress {
             let outstanding = self.sent > self.acknowledged;
             self.acknowledged = position;
@@ -161,6 +180,7 @@ impl Sender {
             if outstanding && position >= self.sent {
                 (gap.drained, gap.heard.drained) = (mark, true);
                 gap.heard.drained_alone = alone;
+                all = true;
             }
         }
         let shut = window == Some(0);
@@ -197,5 +217,6 @@ impl Sender {
         }
         gap.heard.shut |= shut;
         (self.shut, self.least) = (shut, least);
+        all
     }
 }

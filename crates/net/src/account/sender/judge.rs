@@ -88,7 +88,8 @@ impl Sender {
         let was_small = last.is_some_and(|l| l.ends_short == Some(true));
         let stopped = gap
             .drained()
-            .filter(|d| span(d.time, now.time) >= SILENT_NS);
+            .filter(|d| span(d.time, now.time) >= SILENT_NS)
+            .filter(|_| !self.left_before_drained(s.echo));
         // What never came past the capture had left as well, and was sent again.
         let lost = self.skipped && !overtook && stopped.is_some();
         let had_more = lost || last.is_some_and(|l| !l.pushed);
@@ -174,7 +175,8 @@ impl Sender {
             self.ledger.charge(TimeClass::Transfer, now);
             return false;
         }
-        if !was_small && last.is_some() && self.away_ns() > 0 {
+        let is_full = !was_small && last.is_some() && self.away_ns() > 0;
+        if is_full || self.left_before_drained(s.echo) {
             // What released it cannot be seen from here, and it may have been the path.
             self.ledger.charge(TimeClass::Unknown, now);
             return false;
@@ -183,6 +185,11 @@ impl Sender {
             // A window that is not known may have been full.
             let class = match self.edge {
                 0 => TimeClass::Unknown,
+                // Linux pushes whatever it gives to its card in one: behind full segments more may wait for TCP's pace.
+                _ if last.is_some_and(|l| l.ends_short == Some(false)) => match self.path_class() {
+                    TimeClass::Bandwidth => TimeClass::Bandwidth,
+                    _ => TimeClass::Unknown,
+                },
                 _ => TimeClass::SenderApplication,
             };
             self.ledger.charge(class, now);

@@ -139,7 +139,8 @@ pub(super) fn acknowledge<H: Handler>(
         // What was sent again for nothing made nobody wait.
         let arrived = once || (recovering && stream.recovery.was_needless());
         let everything = arrived && position >= stream.sent;
-        (stream.held).acknowledged(position, alone, everything, s.mark);
+        let stamp = s.tcp.timestamps.map(|(stamp, _)| stamp);
+        (stream.held).acknowledged(position, alone, everything, stamp, s.mark);
         if stream.held.came_late(now) {
             // A slow reader's window holds up as long as a timer does.
             let (offered, full_sized) = (peer.last_window, stream.full_sized());

@@ -7,6 +7,7 @@ mod connections;
 mod copies;
 mod habits;
 mod measures;
+mod paced;
 mod plots;
 mod random;
 mod stamps;

@@ -1,0 +1,79 @@
+//! Silences that are no application's: what queues on the way, and what TCP paces.
+
+use super::*;
+use Direction::{ToClient, ToServer};
+use model::{EpisodeKind, TimeClass};
+
+const FULL: usize = 1_000;
+
+/// Open, with segments of 1,000 bytes, and the server so far from the capture.
+fn opened(away: i64) -> Script {
+    let mut t = Script::new();
+    for (d, flags) in [(ToServer, SYN), (ToClient, SYN | ACK)] {
+        let syn = t.send(d, flags, 0, u32::from(d == ToClient), b"");
+        syn.tcp.window_scale = Some(0);
+        syn.tcp.mss = Some(FULL as u16);
+        t.wait(if d == ToServer { away } else { 0 });
+    }
+    t.send(ToServer, ACK, 1, 1, b"");
+    t
+}
+
+/// How long the server's application paused, by its account and by what held its bytes up, in ms.
+fn paused(t: &Script) -> [i64; 2] {
+    let seen = t.measured(10_000 * MS);
+    let account = &seen.summary().accounts.as_ref().unwrap()[ToClient.index()];
+    let own = |kind: EpisodeKind| kind.class() == TimeClass::SenderApplication;
+    let episodes = seen.episodes.iter().filter(|e| own(e.kind));
+    let held = episodes.fold(0, |sum, e| sum + (e.last.time - e.first.time));
+    [account.time_ns[TimeClass::SenderApplication], held].map(|ns| ns / MS)
+}
+
+#[test]
+fn what_echoes_an_older_acknowledgement_stood_in_a_queue() {
+    // Next to the client a full segment comes each 40 ms, and is acknowledged at once; it echoes the acknowledgement that
+    // so many came before.
+    let echoing = |bytes: u32, before: u32| {
+        let mut t = opened(5 * MS);
+        t.c(1, 1, b"get");
+        t.wait(5 * MS);
+        for i in 0..20 {
+            let s = t.s(1 + i * bytes, 4, &vec![b'x'; bytes as usize]);
+            s.tcp.flags.0 |= PSH;
+            s.tcp.timestamps = Some((1_000 + i, (100 + i).saturating_sub(before)));
+            t.c(4, 1 + (i + 1) * bytes, b"").tcp.timestamps = Some((100 + i, 1_000 + i));
+            t.wait(40 * MS);
+        }
+        paused(&t)
+    };
+    // Its options leave so much room in a segment.
+    let full = FULL as u32 - 12;
+    for bytes in [full, full - 1] {
+        let [account, held] = echoing(bytes, 1);
+        assert!(account > 19 * 30 && held > 19 * 30, "{account} {held}");
+        assert_eq!(echoing(bytes, 3), [0, 0]);
+    }
+}
+
+#[test]
+fn behind_a_full_segment_that_was_pushed_more_may_wait_for_its_turn() {
+    // Next to the server, which always has something in flight, a write leaves 15 ms after the last acknowledgement. Of
+    // what Linux gives to its card at once it pushes the last segment, whatever is queued behind that.
+    let written = |bytes: usize| {
+        let mut t = opened(0);
+        t.c(1, 1, b"get");
+        let at = |n: u32| 1 + n * bytes as u32;
+        for n in 0..30 {
+            t.s(at(n), 4, &vec![b'x'; bytes]).tcp.flags.0 |= PSH;
+            t.wait(5 * MS);
+            if n >= 3 {
+                t.c(4, at(n - 2), b"");
+            }
+            t.wait(15 * MS);
+        }
+        let [account, _] = paused(&t);
+        account
+    };
+    assert_eq!(written(2 * FULL), 0);
+    assert!(written(2 * FULL - 1) > 20 * 15);
+}
