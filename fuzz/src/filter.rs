@@ -2,8 +2,8 @@
 
 use analysis::filter::Filter;
 use model::{
-    Call, ConnectionId, Detail, Endpoint, Field, InnerTrips, Mark, Name, Outcome, PacketRef,
-    Protocol, Reason, Time,
+    Call, ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Protocol, Reason,
+    Time,
 };
 
 fn mark(ns: i64, frame: u32) -> Option<Mark> {
@@ -45,7 +45,7 @@ fn calls() -> [Call; 2] {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),

@@ -480,7 +480,7 @@ mod tests {
                 retransmits: 0,
                 request_held_ns: 0,
                 response_held_ns: 0,
-                inner: model::InnerTrips::default(),
+                inner: None,
                 hidden: None,
                 detail: Detail::default(),
                 text: None,

@@ -80,7 +80,8 @@ pub struct Half {
     pub response_last: Mark,
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    pub inner: InnerTrips,
+    /// Of few.
+    pub inner: Option<Box<InnerTrips>>,
     /// How much longer it may have waited, where its response is hidden; how much longer it did, where none came.
     pub hidden_ns: i64,
     /// Which of its capture's calls it is, and of which [work](work_of).
@@ -139,7 +140,7 @@ impl Half {
             response_last: last,
             request_held_ns: call.request_held_ns,
             response_held_ns: call.response_held_ns,
-            inner: call.inner,
+            inner: call.inner.clone(),
             hidden_ns: call.hidden.map_or(0, |h| h.longer_ns()),
             row,
             work: work_of(call),
@@ -205,8 +206,9 @@ impl Half {
     /// How long its server took inside its request, and inside its response, before that went on.
     #[must_use]
     pub fn inner_server_ns(&self) -> [i64; 2] {
-        let own = |of_request| match self.inner.of_request == of_request {
-            true => self.inner.server_ns,
+        let inner = self.inner.as_deref().copied().unwrap_or_default();
+        let own = |of_request| match inner.of_request == of_request {
+            true => inner.server_ns,
             false => 0,
         };
         [own(true), own(false)]

@@ -371,7 +371,8 @@ pub struct Call {
     /// Nanoseconds, 0 where the capture cannot tell.
     pub request_held_ns: i64,
     pub response_held_ns: i64,
-    pub inner: InnerTrips,
+    /// Of few calls.
+    pub inner: Option<Box<InnerTrips>>,
     /// Where the response, or its end, may lie that was not seen.
     pub hidden: Option<HiddenResponse>,
     pub detail: Detail,
@@ -406,7 +407,12 @@ impl Call {
     /// The same and what its client waited for its server inside its messages: the server's part, as far as this capture tells.
     #[must_use]
     pub fn served_ns(&self) -> Option<i64> {
-        Some(self.wait_ns()?.saturating_add(self.inner.server_ns))
+        Some(self.wait_ns()?.saturating_add(self.inner().server_ns))
+    }
+
+    #[must_use]
+    pub fn inner(&self) -> InnerTrips {
+        self.inner.as_deref().copied().unwrap_or_default()
     }
 
     /// Response last byte − response first byte.

@@ -16,8 +16,8 @@ use arrayvec::ArrayVec;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use model::{
-    Call, Change, Close, Detail, Direction, Endpoint, Field, InnerTrips, Name, Outcome,
-    Outstanding, Protocol, Reason, Time, Where, limits,
+    Call, Change, Close, Detail, Direction, Endpoint, Field, Name, Outcome, Outstanding, Protocol,
+    Reason, Time, Where, limits,
 };
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -338,7 +338,7 @@ fn report(
         retransmits: waiting.retransmits,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail: answer.map_or_else(Detail::default, |a| a.detail),
         text: answer.and_then(|a| a.name.clone()).or(waiting.name),
@@ -377,7 +377,7 @@ fn stray_answer(
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail: answer.detail,
         text: None,

@@ -10,8 +10,7 @@ use crate::{Form, TakeRows, TypedColumn};
 use analysis::results::{CaptureResult, GroupResult, KeyValue, OpsResult};
 use analysis::stats::Summary;
 use model::{
-    Call, ConnectionId, Detail, Endpoint, Field, InnerTrips, Mark, Name, Outcome, PacketRef,
-    Protocol, Time,
+    Call, ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Protocol, Time,
 };
 use std::io::{self, Write};
 
@@ -82,7 +81,7 @@ pub(crate) fn call() -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),

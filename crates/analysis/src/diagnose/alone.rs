@@ -97,7 +97,7 @@ impl OneSided {
                 response,
                 request_held_ns: call.request_held_ns,
                 response_held_ns: call.response_held_ns,
-                inner: call.inner,
+                inner: call.inner(),
                 bytes: [call.request_bytes, call.response_bytes],
                 row,
                 work: work_of(call),

@@ -7,7 +7,7 @@
 use super::alone::Brief;
 use crate::capture_facts::CaptureFacts;
 use crate::work::{is_sql, work_of};
-use model::{Call, ConnectionId, ConnectionSummary, InnerTrips, Mark, Outcome, Reason, limits};
+use model::{Call, ConnectionId, ConnectionSummary, Mark, Outcome, Reason, limits};
 use std::collections::BTreeMap;
 
 impl Brief {
@@ -51,7 +51,7 @@ impl Begun {
             response,
             request_held_ns: 0,
             response_held_ns: call.response_held_ns,
-            inner: InnerTrips::default(),
+            inner: model::InnerTrips::default(),
             bytes: [call.request_bytes, call.response_bytes],
             row,
             work: work_of(call),

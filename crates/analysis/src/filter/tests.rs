@@ -1,7 +1,6 @@
 use super::*;
 use model::{
-    ConnectionId, Detail, Endpoint, Field, InnerTrips, Mark, Name, Outcome, PacketRef, Protocol,
-    Reason, Time,
+    ConnectionId, Detail, Endpoint, Field, Mark, Name, Outcome, PacketRef, Protocol, Reason, Time,
 };
 use proptest::prelude::*;
 
@@ -49,7 +48,7 @@ fn read() -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail,
         text: Some("SEQUENCE,PUTFH,READ".into()),

@@ -4,8 +4,8 @@ use super::*;
 use crate::metrics::Metrics;
 use crate::results::KeyValue;
 use model::{
-    Change, ConnectionId, Detail, InnerTrips, Mark, Name, Outcome, PacketRef, Sql, SqlSession,
-    Statement, Transport,
+    Change, ConnectionId, Detail, Mark, Name, Outcome, PacketRef, Sql, SqlSession, Statement,
+    Transport,
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -49,7 +49,7 @@ fn call(id: u64, op: &str, ns: i64, took_ns: i64) -> Call {
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail: Detail::default(),
         text: None,

@@ -189,7 +189,7 @@ impl Group {
         self.times.add(took);
         let held = call.response_held_ns.max(lost_ns).clamp(0, wait.max(0));
         self.held_ns = self.held_ns.saturating_add(held);
-        let client = call.inner.client_ns;
+        let client = call.inner().client_ns;
         let wait = wait.max(0);
         self.waits.add(wait);
         self.client_ns = self.client_ns.saturating_add(client);

@@ -6,8 +6,8 @@ use crate::results::{KeyValue, Vantage};
 use model::sql::op;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Detail, Direction, DirectionSummary, Endpoint,
-    Episode, EpisodeKind, Field, Handshake, InnerTrips, Mark, Name, Outcome, PacketRef, Protocol,
-    Sql, SqlSession, Statement, Time, Transport,
+    Episode, EpisodeKind, Field, Handshake, Mark, Name, Outcome, PacketRef, Protocol, Sql,
+    SqlSession, Statement, Time, Transport,
 };
 use std::sync::Arc;
 
@@ -75,7 +75,7 @@ pub(crate) fn call(op: Name, of: &Arc<Sql>, from: i64, wait: i64, rows: u64) -> 
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail,
         text: None,
@@ -237,7 +237,11 @@ fn a_profile_adds_up() {
 fn what_passes_inside_a_call_is_whose_it_is() {
     let of = sql("ann", Some("select 1"));
     let mut broken = call(op::EXECUTE, &of, 0, 10, 0);
-    (broken.inner.client_ns, broken.inner.server_ns) = (MS, MS);
+    broken.inner = Some(Box::new(model::InnerTrips {
+        client_ns: MS,
+        server_ns: MS,
+        of_request: false,
+    }));
     let mut profiler = Profiler::new(&[SqlKey::Statement], u64::MAX);
     profiler.call(&broken);
     let mut after = call(op::EXECUTE, &of, 12, 1, 0);

@@ -5,7 +5,7 @@ use super::joining::LISTED;
 use super::*;
 use crate::results::{TraceJoinResult, Vantage};
 use crate::text::Text;
-use model::{ConnectionId, Detail, Endpoint, InnerTrips, Name, Protocol};
+use model::{ConnectionId, Detail, Endpoint, Name, Protocol};
 use proptest::prelude::*;
 use trace::ReadEvent;
 
@@ -133,7 +133,7 @@ pub(crate) fn call(id: u32, offset: u64, count: u64, request: i64, response: i64
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail,
         text: None,

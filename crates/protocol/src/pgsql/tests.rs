@@ -62,20 +62,20 @@ fn a_password_is_an_inner_trip_and_never_kept() {
     let password = message(b'p', b"secret\0");
     let events = [
         startup(),
-        Pause(7_000),
+        Pause(7),
         down(&ask),
-        Pause(9_000),
+        Pause(9),
         up(&password),
         welcome(),
     ];
     let calls = calls(&events);
     assert_eq!(told(&calls), [("LOGON", "ok")]);
     assert_eq!(calls[0].detail.get(Field::InnerTrips), Some(1));
-    // The server took 7 µs to ask for it, and the client 9 to say it, beside the one that passes with each packet.
-    let inner = calls[0].inner;
+    // The server took 7 ms to ask for it, and the client 9 to say it, beside the one that passes with each packet.
+    let inner = calls[0].inner();
     assert_eq!(
         (inner.of_request, inner.server_ns, inner.client_ns),
-        (true, 8_000, 10_000)
+        (true, 8_000_000, 10_000_000)
     );
     assert_eq!(frames(&calls[0]), [Some(1), Some(3), Some(4), Some(4)]);
     let sql = calls[0].sql.as_ref().unwrap();

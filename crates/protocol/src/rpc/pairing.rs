@@ -11,8 +11,8 @@ use super::unseen::Unseen;
 use crate::session::{Both, Context, Hole, Kept, Span, held_ns};
 use arrayvec::ArrayVec;
 use model::{
-    Call, Change, Close, ConnectionId, Detail, Direction, InnerTrips, Name, Outcome, Outstanding,
-    Protocol, Reason, Time, Transport, Where, limits,
+    Call, Change, Close, ConnectionId, Detail, Direction, Name, Outcome, Outstanding, Protocol,
+    Reason, Time, Transport, Where, limits,
 };
 use std::collections::VecDeque;
 
@@ -485,7 +485,7 @@ impl Pairing {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
-            inner: InnerTrips::default(),
+            inner: None,
             hidden: None,
             detail: Detail::default(),
             text: None,

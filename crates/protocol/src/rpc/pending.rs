@@ -18,8 +18,8 @@ use arrayvec::ArrayVec;
 use hashbrown::{HashMap, HashTable};
 use model::limits;
 use model::{
-    Call, Change, ConnectionId, Direction, Endpoint, Field, HiddenResponse, InnerTrips, Mark, Name,
-    Outcome, Outstanding, Protocol, Reason, Time,
+    Call, Change, ConnectionId, Direction, Endpoint, Field, HiddenResponse, Mark, Name, Outcome,
+    Outstanding, Protocol, Reason, Time,
 };
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -184,7 +184,7 @@ impl Pending {
             retransmits: self.retransmits,
             request_held_ns: self.request.request_held_ns(),
             response_held_ns: hidden.map_or(response.held_ns, |hidden| hidden.held_ns),
-            inner: InnerTrips::default(),
+            inner: None,
             hidden,
             detail,
             text,

@@ -12,9 +12,7 @@
 
 use super::header::Security;
 use crate::session::{Both, Context, Hole, More, Span, Step};
-use model::{
-    Call, Change, Detail, Direction, Field, InnerTrips, Name, Outcome, Outstanding, Protocol, Where,
-};
+use model::{Call, Change, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Where};
 
 const HEADER: usize = 5;
 /// Plaintext of a full record; ciphertext is a few bytes more.
@@ -240,7 +238,7 @@ impl Turns {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
-            inner: InnerTrips::default(),
+            inner: None,
             hidden: None,
             detail,
             text: None,

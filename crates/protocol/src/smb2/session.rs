@@ -13,8 +13,8 @@ use crate::session::{
     Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step, held_ns,
 };
 use model::{
-    Call, Change, Close, Detail, Direction, Field, InnerTrips, Name, Outcome, Outstanding,
-    Protocol, Reason, Time, Where, limits,
+    Call, Change, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason,
+    Time, Where, limits,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -281,7 +281,7 @@ impl Session {
             retransmits: 0,
             request_held_ns: asked.map_or(0, |s| s.request_held_ns()),
             response_held_ns: held(told, asked),
-            inner: InnerTrips::default(),
+            inner: None,
             hidden: None,
             detail: match (response, &request) {
                 (Some(r), _) => r.detail,

@@ -22,12 +22,18 @@ pub struct Exchange {
     /// What the server said of it so far.
     pub outcome: Outcome,
     outstanding: u32,
-    inner_trips: u32,
-    inner: InnerTrips,
-    /// When the client last confirmed.
-    confirmed: Option<Time>,
+    inner: Option<Box<Inner>>,
     /// Between which moments the end of a response passed that nobody saw.
     answered: Option<(Mark, Time)>,
+}
+
+/// Round trips inside an exchange, which few have.
+#[derive(Clone, Default, Debug)]
+struct Inner {
+    count: u32,
+    waited: InnerTrips,
+    /// When the client last confirmed.
+    confirmed: Option<Time>,
 }
 
 impl Exchange {
@@ -57,9 +63,7 @@ impl Exchange {
             sql,
             outcome: Outcome::Ok,
             outstanding: before as u32 + 1,
-            inner_trips: 0,
-            inner: InnerTrips::default(),
-            confirmed: None,
+            inner: None,
             answered: None,
         }
     }
@@ -83,27 +87,31 @@ impl Exchange {
     /// an inner round trip, and who waited for whom in it is known.
     pub(crate) fn ask_further(&mut self, span: &Span) {
         if let Some(asked) = self.response.take() {
-            self.inner_trips += 1;
-            self.inner.of_request = true;
-            self.inner.server_ns += (asked.first.time - self.request.last.time).max(0);
-            self.inner.client_ns += (span.first.time - asked.last.time).max(0);
+            let inner = self.inner.get_or_insert_default();
+            inner.count += 1;
+            inner.waited.of_request = true;
+            inner.waited.server_ns += (asked.first.time - self.request.last.time).max(0);
+            inner.waited.client_ns += (span.first.time - asked.last.time).max(0);
         }
         self.request.extend(span);
     }
 
     /// The client confirms what the server asked for in its response, which then goes on.
     pub(crate) fn confirm(&mut self, span: &Span) {
-        self.inner_trips += 1;
+        let inner = self.inner.get_or_insert_default();
+        inner.count += 1;
         if let Some(response) = &self.response {
-            self.inner.client_ns += (span.first.time - response.last.time).max(0);
-            self.confirmed = Some(span.last.time);
+            inner.waited.client_ns += (span.first.time - response.last.time).max(0);
+            inner.confirmed = Some(span.last.time);
         }
     }
 
     /// The response begins or goes on.
     pub fn answer(&mut self, span: &Span) {
-        if let Some(confirmed) = self.confirmed.take() {
-            self.inner.server_ns += (span.first.time - confirmed).max(0);
+        if let Some(inner) = &mut self.inner
+            && let Some(confirmed) = inner.confirmed.take()
+        {
+            inner.waited.server_ns += (span.first.time - confirmed).max(0);
         }
         match &mut self.response {
             Some(response) => response.extend(span),
@@ -149,13 +157,12 @@ impl Exchange {
             mut detail,
             sql,
             outstanding,
-            inner_trips,
             inner,
             answered,
             ..
         } = self;
-        if inner_trips > 0 {
-            detail.set(Field::InnerTrips, inner_trips.into());
+        if let Some(inner) = &inner {
+            detail.set(Field::InnerTrips, inner.count.into());
         }
         let settled = response.map_or(cx.now, |s| s.last.time);
         settle(cx, request.sequence, settled);
@@ -165,7 +172,7 @@ impl Exchange {
             request: Some(request),
             response,
             outstanding,
-            inner,
+            inner: inner.map(|inner| Box::new(inner.waited)),
             answered,
         };
         call.tell(cx, protocol, outcome, detail, sql);
@@ -209,7 +216,7 @@ pub(crate) fn unasked(
         request: None,
         response: Some(response),
         outstanding: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         answered: None,
     };
     let outcome = Outcome::NoRequest(reason);
@@ -237,7 +244,7 @@ pub(crate) fn greeted(
         request: Some(request),
         response: Some(greeting),
         outstanding: 1,
-        inner: InnerTrips::default(),
+        inner: None,
         answered: None,
     };
     let outcome = match greeting.end_missing {
@@ -254,7 +261,7 @@ struct Halves {
     request: Option<Span>,
     response: Option<Span>,
     outstanding: u32,
-    inner: InnerTrips,
+    inner: Option<Box<InnerTrips>>,
     answered: Option<(Mark, Time)>,
 }
 

@@ -3,8 +3,8 @@
 use crate::session::{Context, held_ns};
 use crate::sql::Opaque;
 use model::{
-    Call, Chunk, Detail, HeldSince, HiddenResponse, InnerTrips, Mark, Name, Outcome, Protocol,
-    Reason, Time, sql,
+    Call, Chunk, Detail, HeldSince, HiddenResponse, Mark, Name, Outcome, Protocol, Reason, Time,
+    sql,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -258,7 +258,7 @@ pub(super) fn call(
         // What holds back the first byte of a request is not seen: it may not have been written.
         request_held_ns: request.last_troubled_ns,
         response_held_ns: answer.map_or(0, |a| a.first_held_ns + a.last_held_ns),
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail: Detail::default(),
         text: None,

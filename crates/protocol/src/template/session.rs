@@ -7,8 +7,8 @@
 use super::message::{GREETING, Header, Kind};
 use crate::session::{Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step};
 use model::{
-    Call, Change, Close, Detail, Direction, InnerTrips, Name, Outcome, Outstanding, Protocol,
-    Reason, Time, Where, limits,
+    Call, Change, Close, Detail, Direction, Name, Outcome, Outstanding, Protocol, Reason, Time,
+    Where, limits,
 };
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ fn report(
         retransmits: 0,
         request_held_ns: 0,
         response_held_ns: 0,
-        inner: InnerTrips::default(),
+        inner: None,
         hidden: None,
         detail: Detail::default(),
         text: None,

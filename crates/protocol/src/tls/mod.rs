@@ -10,8 +10,8 @@ mod hello;
 
 use hello::{ClientHello, ServerHello, record};
 use model::{
-    Call, Chunk, Close, ConnectionId, Detail, Direction, Endpoint, Field, InnerTrips, Mark, Name,
-    Outcome, Protocol,
+    Call, Chunk, Close, ConnectionId, Detail, Direction, Endpoint, Field, Mark, Name, Outcome,
+    Protocol,
 };
 use std::sync::Arc;
 
@@ -155,7 +155,7 @@ impl Handshakes {
             retransmits: 0,
             request_held_ns: 0,
             response_held_ns: 0,
-            inner: InnerTrips::default(),
+            inner: None,
             hidden: None,
             detail,
             text: under.name,

@@ -261,8 +261,8 @@ fn breaks_and_resets_belong_to_the_call_they_interrupt() {
         assert_eq!(failed.detail.get(Field::InnerTrips), Some(1));
         // From the markers to the reset, and from there to the error: an event of the kit a step.
         let times = [failed.response_first, failed.response_last].map(|m| m.expect("seen").time);
-        let (asked, answered) = (failed.inner.client_ns, failed.inner.server_ns);
-        assert!(asked > 0 && answered > 0, "{:?}", failed.inner);
+        let (asked, answered) = (failed.inner().client_ns, failed.inner().server_ns);
+        assert!(asked > 0 && answered > 0, "{:?}", failed.inner());
         assert_eq!(asked + answered, times[1] - times[0]);
     }
 }

@@ -4,7 +4,7 @@ use super::super::header::{CLOSE, OPLOCK_BREAK};
 use super::super::opens::{self, Break};
 use super::{Request, Session};
 use crate::session::{Context, Span};
-use model::{Call, Detail, Directory, Field, InnerTrips, Name, Naming, Outcome, Protocol};
+use model::{Call, Detail, Directory, Field, Name, Naming, Outcome, Protocol};
 
 const ASKS_BACK: Name = Name::of("OPLOCK_BREAK");
 
@@ -104,7 +104,7 @@ impl Session {
             retransmits: 0,
             request_held_ns: asked.span.request_held_ns(),
             response_held_ns: 0,
-            inner: InnerTrips::default(),
+            inner: None,
             hidden: None,
             detail,
             text: None,
