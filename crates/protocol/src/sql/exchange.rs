@@ -354,7 +354,8 @@ fn unseen((request, (earliest, latest)): (Span, (Mark, Time))) -> Option<HiddenR
 #[derive(Clone, Debug)]
 pub struct Opaque {
     pub protocol: Protocol,
-    pub sql: Arc<Sql>,
+    /// Of a database's.
+    pub sql: Option<Arc<Sql>>,
 }
 
 impl Opaque {
@@ -367,6 +368,9 @@ impl Opaque {
             session: Arc::new(session),
             statement: None,
         });
-        Opaque { protocol, sql }
+        Opaque {
+            protocol,
+            sql: Some(sql),
+        }
     }
 }

@@ -7,7 +7,6 @@ use model::{
     sql,
 };
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// A request or a response, as far as it has been seen.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -218,7 +217,7 @@ impl Turn {
                 latest: by.max(asked.time),
                 held_ns: 0,
             }),
-            sql: of.map(|o| Arc::clone(&o.sql)),
+            sql: of.and_then(|o| o.sql.clone()),
             ..call(
                 cx,
                 (protocol, sql::op::TURN),
