@@ -18,6 +18,7 @@
 use super::MILLISECOND;
 use super::left_before;
 use super::recovery::Stretch;
+use super::size::{ETHERNET, EVERY_HOST_ACCEPTS, Size};
 use crate::Segment;
 use crate::account::{AWAY_SPARE_NS, INITIAL_WINDOW, NEAR_SHARE, QUEUED_NS, QUEUED_PERCENT};
 use crate::identifications::{SILENCE_NS, Silences};
@@ -383,6 +384,18 @@ impl Held {
         }
     }
 
+    /// The same with a little in flight: behind what did not fill a segment and was pushed nothing more was queued, and what
+    /// leaves now nothing that was heard has let go.
+    fn unasked(&self, now: Time) -> Option<Mark> {
+        let last = self.last_data.filter(|_| self.pushed && !self.fills)?;
+        let heard = self
+            .heard
+            .is_some_and(|at| at >= last.time && now - at <= RELEASED_WITHIN_NS);
+        let was_open = !self.closed && !self.was_closed;
+        let is_own = self.is_near() && was_open && !heard && !self.peer_sent && !self.skipped;
+        (is_own && now - last.time >= PAUSE_NS).then_some(last)
+    }
+
     /// The last acknowledgement, if it came since the last byte left and long ago. Where so little is left that TCP lets a full
     /// segment go beside it, nothing waits for more.
     #[cold]
@@ -486,12 +499,16 @@ impl Held {
                 left.is_some_and(|left| left < INITIAL_WINDOW) && !is_small && !rebuilding;
             self.drained = self.nearly_drained(now).filter(|_| may_send);
         }
+        let in_flight = self.end.checked_sub(acknowledged.unwrap_or(0));
+        let little = acknowledged.is_some() && in_flight.is_some_and(|left| left < INITIAL_WINDOW);
+        let unasked = || self.unasked(now).filter(|_| little && !rebuilding);
         let shortest_ns = summary.ack_rtt_min_ns;
         let echo = s.tcp.timestamps.map(|(_, echo)| echo);
-        if let Some(since) = self
-            .drained
-            .and_then(|_| self.paused(now, echo, shortest_ns))
-        {
+        let since = match self.drained {
+            Some(_) => self.paused(now, echo, shortest_ns),
+            None => unasked(),
+        };
+        if let Some(since) = since {
             let kind = match self.goes_on {
                 true => EpisodeKind::SenderPause,
                 false => EpisodeKind::SenderSilence,
@@ -544,49 +561,6 @@ impl Held {
         }
         self.peer_sent = false;
         held_since
-    }
-}
-
-/// How a segment stands to the largest that its connection may carry.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Size {
-    pub is_small: bool,
-    /// Whether all segments so far may have been small, where nothing says how large they can be.
-    pub may_be_small: bool,
-    /// Whether its last byte fills a segment; of one that was joined from several that shows where their size is
-    /// known.
-    pub ends_full: bool,
-    /// Whether that largest is known, and not just the largest so far.
-    pub is_known: bool,
-}
-
-/// What every host accepts, at least (RFC 9293 section 3.7.1).
-const EVERY_HOST_ACCEPTS: u32 = 536;
-/// What a segment carries on Ethernet (RFC 6691 section 2): larger ones were joined from several.
-const ETHERNET: u32 = 1_460;
-
-impl Size {
-    /// A segment is small below what both sides' options allow, less its own options, or below the largest
-    /// segment seen, but at least what every host must accept.
-    pub(super) fn of(s: &Segment, mss: Option<u16>, largest: u32) -> Size {
-        let bytes = s.payload_length;
-        let options = s.tcp.options_take();
-        let Some(mss) = mss else {
-            let is_small = bytes + s.tcp.others_take() < largest.max(EVERY_HOST_ACCEPTS);
-            return Size {
-                is_small,
-                may_be_small: largest <= ETHERNET,
-                ends_full: !is_small,
-                is_known: false,
-            };
-        };
-        let most = u32::from(mss).saturating_sub(options).max(1);
-        Size {
-            is_small: bytes < most,
-            may_be_small: false,
-            ends_full: bytes >= most && bytes.is_multiple_of(most),
-            is_known: true,
-        }
     }
 }
 

@@ -29,6 +29,7 @@ mod reassembly;
 mod recovery;
 mod rest;
 mod sequence;
+mod size;
 mod stamps;
 mod stream;
 mod tcp;

@@ -3,12 +3,12 @@
 use super::TIMEOUT_NS;
 use crate::track::MILLISECOND;
 use crate::track::deliver::deliver;
-use crate::track::held::Size;
 use crate::track::metering::{Again, full_size};
 use crate::track::output::Output;
 use crate::track::reassembly::Origin;
 use crate::track::recovery::Resent;
 use crate::track::sequence::ack_position;
+use crate::track::size::Size;
 use crate::track::stream::{Start, Stream};
 use crate::{Handler, Segment};
 use model::{Direction, EpisodeKind, HeldSince, Time};

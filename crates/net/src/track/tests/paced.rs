@@ -77,3 +77,35 @@ fn behind_a_full_segment_that_was_pushed_more_may_wait_for_its_turn() {
     assert_eq!(written(2 * FULL), 0);
     assert!(written(2 * FULL - 1) > 20 * 15);
 }
+
+#[test]
+fn what_leaves_beside_a_little_in_flight_and_nothing_let_go_was_not_written_before() {
+    // Next to the server, which writes every 10 ms; of two writes one is acknowledged, as long after it as `late` says.
+    let written = |bytes: usize, late: i64| {
+        let mut t = opened(0);
+        t.c(1, 1, b"get");
+        let at = |n: u32| 1 + n * bytes as u32;
+        for n in 0..40 {
+            t.s(at(n), 4, &vec![b'x'; bytes]).tcp.flags.0 |= PSH;
+            t.wait(late);
+            if n % 2 == 1 {
+                t.c(4, at(n + 1), b"");
+            }
+            t.wait(10 * MS - late);
+        }
+        let [_, held] = paused(&t);
+        held
+    };
+    // Its first writes show that it is near.
+    assert!(written(100, MS) >= 30 * 10, "{}", written(100, MS));
+    let released = written(100, 10 * MS - MS / 20);
+    assert!(
+        released <= 20 * 10,
+        "half were let go by an acknowledgement: {released}"
+    );
+    let full = written(FULL, MS);
+    assert!(
+        full <= 20 * 10,
+        "more may have waited behind a full one: {full}"
+    );
+}
