@@ -30,9 +30,13 @@ const THREE_WORDS: usize = 12;
 /// length: larger ones fill segments.
 const SMALL_REQUEST: u32 = 1024;
 
-/// Whether anything but RPC is unlikely on its ports.
+/// From here on Linux chooses ports for clients by default, the first of them one of those.
+const CHOSEN: u16 = 32_768;
+
+/// Whether anything but RPC is unlikely on its ports. Where nobody knows who is the server it may be either.
 pub(crate) fn is_usual_port(c: &ConnectionInfo) -> bool {
-    PORTS.contains(&c.server.port) || PORTS.contains(&c.client.port)
+    let client = c.client.port;
+    PORTS.contains(&c.server.port) || (!c.roles_known && client < CHOSEN && PORTS.contains(&client))
 }
 
 pub(super) fn probe(c: &ConnectionInfo, _d: Direction, bytes: &[u8]) -> bool {
@@ -128,5 +132,25 @@ fn starts_record(
             Direction::ToClient => waited_for(xid),
         },
         Header::XidOnly { .. } => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kit;
+
+    #[test]
+    fn a_port_that_a_client_was_given_is_nobody_s() {
+        let usual = |roles_known, client, server| {
+            let mut c = kit::opened(server);
+            (c.client.port, c.roles_known) = (client, roles_known);
+            is_usual_port(&c)
+        };
+        assert!(usual(true, 40_000, 2049) && usual(false, 40_000, 2049));
+        // The first that Linux gives is one of those of RPC.
+        assert!(!usual(true, 32_768, 3306) && !usual(false, 32_768, 3306));
+        // Of a connection whose beginning was not seen either may be the server.
+        assert!(usual(false, 2049, 700) && !usual(true, 2049, 700));
     }
 }
