@@ -199,6 +199,10 @@ pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
 /// something, and the client for it: the first is the client's own as its capture has it and else the path's, the
 /// second the server's.
 fn inner(transfer: &mut i64, path: &mut i64, [at_client, at_server]: [InnerTrips; 2]) -> [i64; 2] {
+    // One of the captures lacks what shows them.
+    if at_client.is_none() != at_server.is_none() {
+        return [0; 2];
+    }
     let server = at_server.server_ns.clamp(0, (*transfer).max(0));
     let there = at_server.client_ns.clamp(0, (*transfer - server).max(0));
     let client = at_client.client_ns.clamp(0, there);

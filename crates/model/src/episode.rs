@@ -170,7 +170,7 @@ pub struct ResetSeen {
     pub after_fin: bool,
     /// When the other side first acknowledged that, if it had.
     pub end_heard: Option<Time>,
-    /// The other side had ended its data: nobody waits to send more.
+    /// The other side had ended its data, or may have with bytes that never came by: nobody waits to send more.
     pub after_peers_fin: bool,
     /// Nothing else was heard of its sender, nor how the connection opened: it may have had none.
     pub sender_unheard: bool,

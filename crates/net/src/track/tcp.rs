@@ -279,6 +279,9 @@ impl Tcp {
         let after_fin = stream.fin.is_some();
         let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
+        // What it acknowledges and never came by may have been the end.
+        let lacked = s.tcp.acknowledgement.wrapping_sub(peer.sent as u32) as i32;
+        let lacks = s.tcp.flags.ack() && peer.summary.payload_bytes > 0 && lacked > 0;
         let opening = &mut self.opening.summary;
         let is_ours = s.tcp.sequence == stream.first as u32;
         let waits = opening.challenges > 0 && peer.start == Start::Unknown;
@@ -298,7 +301,7 @@ impl Tcp {
                 refuses: peer.isn.is_some() && alone,
                 after_fin,
                 end_heard: stream.fin_heard_at,
-                after_peers_fin: peer.fin.is_some(),
+                after_peers_fin: peer.fin.is_some() || lacks,
                 sender_unheard: stream.isn.is_none()
                     && peer.isn.is_none()
                     && stream.summary.payload_bytes == 0

@@ -475,3 +475,15 @@ fn nothing_is_left_of_the_weight_of_connections_that_are_over() {
     assert_eq!(tracker.open_connections(), 0);
     assert_eq!(*tracker.weights(), [0; PARTITIONS]);
 }
+
+#[test]
+fn a_reset_that_acknowledges_what_never_came_by_may_stand_behind_an_end() {
+    for (acknowledged, ended) in [(4, false), (5, true)] {
+        let mut t = Script::new();
+        t.open();
+        t.c(1, 1, b"abc");
+        t.send(ToClient, RST | ACK, 1, acknowledged, b"");
+        let reset = t.one().summary().reset.expect("a reset");
+        assert_eq!(reset.after_peers_fin, ended);
+    }
+}
