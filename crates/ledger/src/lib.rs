@@ -15,6 +15,7 @@ mod certain;
 mod classes;
 mod half;
 mod held;
+mod inner;
 mod kept;
 mod late;
 mod one;

@@ -13,6 +13,7 @@
 use crate::classes::Classes;
 use crate::half::Half;
 use crate::held::{Held, HeldUp};
+use crate::inner::inner;
 use crate::kept::Pack;
 use crate::late::Late;
 use crate::paced::{Paced, behind_others};
@@ -247,13 +248,11 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     let wait = call.wait_ns.clamp(0, response);
     let mut request = call.request_passing_ns.clamp(0, response - wait);
     let mut reply = response - wait - request;
-    let [answer, ask] = [&mut reply, &mut request];
-    inner(
-        call,
-        facts,
-        if call.inner.of_request { ask } else { answer },
-        ledger,
-    );
+    let own = match call.inner.of_request {
+        true => &mut request,
+        false => &mut reply,
+    };
+    inner(call, facts, own, ledger);
     let (d, back) = (Direction::ToServer, Direction::ToClient);
     let beside;
     let held = match is_lossy {
@@ -335,38 +334,6 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         ledger.doubt_sending();
     }
     ledger.hide(call.hidden_ns, call.hidden_unread_ns);
-}
-
-/// Round trips inside a message's `passing`. Each of the two waits holds a half of the path there and back, and else who was
-/// waited for.
-fn inner(call: &One, facts: &OneFacts, passing: &mut i64, ledger: &mut Ledger) {
-    if call.inner.is_none() {
-        return;
-    }
-    let d = Direction::ToServer;
-    for (ns, half, own) in [
-        (call.inner.client_ns, facts.to_client, Cause::NotWriting),
-        (call.inner.server_ns, facts.to_server, Cause::Service),
-    ] {
-        let ns = ns.clamp(0, (*passing).max(0));
-        *passing -= ns;
-        if call.lost != Lost::Nothing {
-            ledger.charge(call.lost.cause(), d, Bounds::between(0, ns));
-            ledger.charge(own, d, Bounds::between(0, ns));
-            continue;
-        }
-        let way = half.bounds();
-        let hi_ns = way.hi_ns.filter(|_| facts.waits_tell || half.is_here());
-        let longer_ns = match half.is_here() {
-            true => 0,
-            false => facts.varies_ns,
-        };
-        let hi_ns = hi_ns.map(|hi| hi.saturating_add(longer_ns));
-        let least = hi_ns.map_or(0, |hi| (ns - hi).max(0));
-        ledger.charge(own, d, Bounds::between(least, (ns - way.lo_ns).max(0)));
-        let crossing = Bounds::between(way.lo_ns.min(ns), hi_ns.map_or(ns, |hi| hi.min(ns)));
-        ledger.charge(Cause::Path, d, crossing);
-    }
 }
 
 /// What held a message up while it passed. Further on than its sender's end a stretch shows as much longer
