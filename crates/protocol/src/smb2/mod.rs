@@ -12,7 +12,7 @@
 //! - A file is told by its name where it was seen to be opened, so that it is the same for all who open it.
 //! - Several requests in one message (a compound) are a call each. All begin and end with the message.
 //! - An SMB 1 `NEGOTIATE` that offers SMB 2 is the first call; when the server chooses SMB 1 nothing
-//!   further is read. Encrypted messages are not either: from the first of them on there are turns, of SMB 2.
+//!   further is read. Encrypted messages are not either: from the first of them on there are turns.
 
 mod create;
 mod header;

@@ -12,7 +12,6 @@ use super::{create, status};
 use crate::session::{
     Both, Context, Hole, Kept, More, Session as SessionTrait, Span, Step, held_ns,
 };
-use crate::sql::Opaque;
 use model::{
     Call, Change, Close, Detail, Direction, Field, Name, Outcome, Outstanding, Protocol, Reason,
     Time, Where, limits,
@@ -86,7 +85,6 @@ pub(super) struct Session {
     /// The highest message id that was asked with.
     asked: u64,
     client: Option<Direction>,
-    is_encrypted: bool,
     opens: Opens,
 }
 
@@ -401,10 +399,7 @@ impl SessionTrait for Session {
         let end = Step::End((TRANSPORT + length) as u64);
         match carried {
             Carried::Netbios | Carried::Compressed => end,
-            Carried::Encrypted => {
-                self.is_encrypted = true;
-                Step::Opaque
-            }
+            Carried::Encrypted => Step::Opaque,
             Carried::Smb1 => {
                 let wanted = (TRANSPORT + length).min(limits::HEAD_BYTES);
                 if let Some(step) = need(wanted) {
@@ -516,13 +511,6 @@ impl SessionTrait for Session {
 
     fn datagram(&mut self, _cx: &mut Context<'_>, _d: Direction, _bytes: &[u8], _span: Span) {
         // Only spoken over TCP: the probe takes no datagrams.
-    }
-
-    fn opaque(&self) -> Option<Opaque> {
-        self.is_encrypted.then_some(Opaque {
-            protocol: Protocol::Smb2,
-            sql: None,
-        })
     }
 
     fn kept(&self) -> Kept {

@@ -439,31 +439,6 @@ fn a_file_is_told_by_its_share_too_and_not_by_a_part_of_its_name() {
     assert_eq!(seen, [None]);
 }
 
-/// 0xfd "SMB", a signature, a nonce, the message's length, and the session ([MS-SMB2] 2.2.41).
-fn encrypted(bytes: usize) -> Vec<u8> {
-    let mut message = b"\xfdSMB".to_vec();
-    message.extend_from_slice(&[7; 48]);
-    message.extend(vec![0x5a; bytes]);
-    framed(&message)
-}
-
-#[test]
-fn behind_encryption_turns_are_those_of_the_protocol() {
-    let setup = |id, response| framed(&message(1, id, u32::from(response), 0, 0, &[9, 0]));
-    let calls = of(&[
-        up(&setup(1, false)),
-        down(&setup(1, true)),
-        up(&encrypted(100)),
-        down(&encrypted(4_000)),
-        up(&encrypted(120)),
-        down(&encrypted(80)),
-    ]);
-    let seen: Vec<_> = calls.iter().map(|c| (c.protocol, c.op.as_str())).collect();
-    let turn = (Protocol::Smb2, "TURN");
-    assert_eq!(seen, [(Protocol::Smb2, "SESSION_SETUP"), turn, turn]);
-    assert!(calls.iter().all(|c| c.outcome == Outcome::Ok));
-}
-
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(

@@ -354,8 +354,7 @@ fn unseen((request, (earliest, latest)): (Span, (Mark, Time))) -> Option<HiddenR
 #[derive(Clone, Debug)]
 pub struct Opaque {
     pub protocol: Protocol,
-    /// Of a database's.
-    pub sql: Option<Arc<Sql>>,
+    pub sql: Arc<Sql>,
 }
 
 impl Opaque {
@@ -368,9 +367,6 @@ impl Opaque {
             session: Arc::new(session),
             statement: None,
         });
-        Opaque {
-            protocol,
-            sql: Some(sql),
-        }
+        Opaque { protocol, sql }
     }
 }

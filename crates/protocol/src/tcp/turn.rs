@@ -7,6 +7,7 @@ use model::{
     sql,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A request or a response, as far as it has been seen.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -217,7 +218,7 @@ impl Turn {
                 latest: by.max(asked.time),
                 held_ns: 0,
             }),
-            sql: of.and_then(|o| o.sql.clone()),
+            sql: of.map(|o| Arc::clone(&o.sql)),
             ..call(
                 cx,
                 (protocol, sql::op::TURN),
