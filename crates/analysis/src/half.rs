@@ -203,9 +203,13 @@ impl Half {
         self.response_first.time - self.request_last.time
     }
 
-    /// How long its server took inside its request, and inside its response, before that went on.
+    /// How long its server took inside its request, and inside its response, before that went on, if the other capture has
+    /// that as well.
     #[must_use]
-    pub fn inner_server_ns(&self) -> [i64; 2] {
+    pub fn inner_server_ns(&self, other: &Half) -> [i64; 2] {
+        if other.inner.is_none() {
+            return [0; 2];
+        }
         let inner = self.inner.as_deref().copied().unwrap_or_default();
         let own = |of_request| match inner.of_request == of_request {
             true => inner.server_ns,

@@ -63,14 +63,17 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let kinds = [EpisodeKind::SenderPause, EpisodeKind::SenderSilence];
     // Silences with nothing in flight are certain; of others there may be more, but not for as long.
     let silences = UnderWay::of_episodes(facts, d, &kinds);
-    let (pauses, messages) = match silences.filter(|s| s.ns >= cost / 2) {
+    let silences = silences.filter(|s| s.ns >= cost / 2);
+    let asked = UnderWay::of_asked(facts, d, cost).filter(|_| silences.is_none());
+    let is_asked = asked.is_some();
+    let (pauses, messages) = match silences {
         // What a server sends now and then may be events that somebody waits for.
         Some(silences) if d == Direction::ToClient => {
             let count = silences.count;
             (silences, count)
         }
         Some(silences) => (silences, facts.account.calls),
-        None if let Some(asked) = UnderWay::of_asked(facts, d, cost) => {
+        None if let Some(asked) = asked => {
             let count = asked.count;
             (asked, count)
         }
@@ -100,12 +103,20 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         side: pauses.sender(),
         cost_ns: Some(cost),
         facts: numbers([("pauses", count as i64), ("pause_mean_ns", each)]),
-        why: text!(
-            "{times} time{times||s} the {who} had room to send and did not, for {each} on average.",
-            times = count,
-            who = who,
-            each = Value::Duration(each),
-        ),
+        why: match is_asked {
+            true => text!(
+                "{times} time{times||s} the server asked for more of a call, and the {who} took {each} on average to say it.",
+                times = count,
+                who = who,
+                each = Value::Duration(each),
+            ),
+            false => text!(
+                "{times} time{times||s} the {who} had room to send and did not, for {each} on average.",
+                times = count,
+                who = who,
+                each = Value::Duration(each),
+            ),
+        },
         remedy: vec![text!(
             "look at what the sending process on the {who} does between writes",
             who = who
@@ -119,10 +130,11 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{TOTAL_NS, connection, found};
+    use super::super::testing::{TOTAL_NS, connection, found, mark};
     use super::*;
     use crate::diagnose::Kind;
     use crate::results::Side;
+    use crate::worst::{Exhibit, Worst};
     use ledger::Cause;
 
     fn pauses(d: Direction, ns: i64) -> Option<Finding> {
@@ -145,12 +157,22 @@ mod tests {
 
     #[test]
     fn what_a_server_asked_its_client_for_within_calls_counts_them() {
-        let f = found(Rule::SenderApplicationLimited, |f| {
-            f.charge(Cause::NotWriting, TOTAL_NS / 2);
-        });
-        let f = f.unwrap();
-        // As many as there are exhibits.
+        let asked = |each: i64| {
+            found(Rule::SenderApplicationLimited, |f| {
+                f.worst = Worst::default();
+                let waits = [each, each, each, 1_000];
+                let waits = (1..)
+                    .zip(waits)
+                    .map(|(n, ns)| Exhibit::of(ns, 0, mark(n), mark(n + 1)));
+                waits.for_each(|wait| f.worst.add(wait));
+                f.charge(Cause::NotWriting, TOTAL_NS / 2);
+            })
+        };
+        let f = asked(TOTAL_NS / 6).unwrap();
+        // The short one was the way's.
         assert_eq!((f.side, f.facts[0].value), (Side::Client, 3));
+        assert!(f.why.to_string().starts_with("3 times the server asked"));
+        assert!(asked(TOTAL_NS / 20).is_none(), "it was something else");
     }
 
     #[test]

@@ -207,13 +207,19 @@ impl<'a> UnderWay<'a> {
         cost_ns: i64,
     ) -> Option<UnderWay<'a>> {
         let worst = facts.worst.asked;
-        let shown = worst.exhibits.iter().take(SHOWN);
+        let longest_ns = worst.exhibits.first()?.value_ns.max(1);
+        // Short ones are the way's, where the capture stands at the other end.
+        let long = (cost_ns + longest_ns / 2) / longest_ns;
+        let count = long.max(1).unsigned_abs().min(worst.count);
+        let long = |e: &&Exhibit| e.value_ns >= longest_ns / 2;
+        let shown = worst.exhibits.iter().filter(long).take(SHOWN);
         let ends = shown.flat_map(|e| [e.request, e.response].map(|p| (e.capture, p)));
         let mut waits = UnderWay::none(facts, Direction::ToServer);
-        (waits.count, waits.repeats, waits.ns) = (worst.count, worst.count, cost_ns);
+        (waits.count, waits.repeats, waits.ns) = (count, count, cost_ns);
         (waits.first, waits.last) = (worst.first, worst.last);
         waits.packets = ends.collect();
-        (d == Direction::ToServer && worst.count > 0).then_some(waits)
+        let is_most = longest_ns.saturating_mul(worst.count as i64) >= cost_ns / 2;
+        (d == Direction::ToServer && is_most).then_some(waits)
     }
 
     pub(super) fn sender(&self) -> Side {

@@ -32,6 +32,8 @@ pub(super) const NEAR_NS: i64 = 150_000;
 const NEAR_SAMPLES: u8 = 2;
 /// A Nagle sender is known by this many releases, and by hardly ever doing what Nagle forbids.
 const NAGLE_RELEASES: u64 = 20;
+/// One in so many small segments that an acknowledgement let go makes it doubtful what the others waited for.
+const NAGLE_DOUBT: u64 = 4;
 const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
 
 /// An acknowledgement that is this much later than usual waited for a timer, unless that is
@@ -501,7 +503,11 @@ impl Held {
         }
         let in_flight = self.end.checked_sub(acknowledged.unwrap_or(0));
         let little = acknowledged.is_some() && in_flight.is_some_and(|left| left < INITIAL_WINDOW);
-        let unasked = || self.unasked(now).filter(|_| little && !rebuilding);
+        // A sender that is known to hold small ones back may have, though no acknowledgement shows that let it go.
+        let nagle = summary.small_released_by_ack;
+        let holds_back = is_small && nagle * NAGLE_DOUBT > summary.small_while_unacknowledged;
+        let may = little && !rebuilding && !holds_back;
+        let unasked = || self.unasked(now).filter(|_| may);
         let shortest_ns = summary.ack_rtt_min_ns;
         let echo = s.tcp.timestamps.map(|(_, echo)| echo);
         let since = match self.drained {

@@ -92,6 +92,33 @@ fn a_password_is_an_inner_trip_and_never_kept() {
 }
 
 #[test]
+fn what_a_server_says_beside_asks_for_nothing() {
+    // It gets its table after 7 ms, and asks for rows then; of the first it says something, as the client is at the next.
+    let copy_in = message(b'G', &[0, 0, 0]);
+    let notice = message(b'N', b"SNOTICE\0Mrow\0\0");
+    let rows = message(b'd', b"1\n");
+    let events = logged_on(&[
+        up(&query("copy t from stdin")),
+        down(&notice),
+        Pause(7),
+        down(&copy_in),
+        Pause(9),
+        up(&rows),
+        down(&notice),
+        Pause(20),
+        up(&rows),
+        up(&message(b'c', b"")),
+        down(&[complete("COPY 2"), ready()].concat()),
+    ]);
+    let calls = calls(&events);
+    let inner = calls[1].inner();
+    assert_eq!(
+        (inner.of_request, inner.server_ns, inner.client_ns),
+        (true, 9_000_000, 10_000_000)
+    );
+}
+
+#[test]
 fn encryption_that_is_refused_or_not() {
     let request = [0, 0, 0, 8, 4, 210, 22, 47];
     let events = [up(&request), down(b"N"), startup(), welcome()];

@@ -32,7 +32,8 @@ pub struct Exchange {
 struct Inner {
     count: u32,
     waited: InnerTrips,
-    /// When the client last confirmed.
+    /// When the server asked for more of the request, and when the client last confirmed.
+    asked: Option<Time>,
     confirmed: Option<Time>,
 }
 
@@ -83,15 +84,22 @@ impl Exchange {
         self.request.extend(span);
     }
 
+    /// The server asks for more of the request: the client could not go on before.
+    pub(crate) fn asks(&mut self, span: &Span) {
+        self.inner.get_or_insert_default().asked = Some(span.last.time);
+    }
+
     /// The request goes on after the server asked for more of it: what was taken for the response was
     /// an inner round trip, and who waited for whom in it is known.
     pub(crate) fn ask_further(&mut self, span: &Span) {
-        if let Some(asked) = self.response.take() {
+        if self.response.take().is_some() {
             let inner = self.inner.get_or_insert_default();
             inner.count += 1;
-            inner.waited.of_request = true;
-            inner.waited.server_ns += (asked.first.time - self.request.last.time).max(0);
-            inner.waited.client_ns += (span.first.time - asked.last.time).max(0);
+            if let Some(asked) = inner.asked.take() {
+                inner.waited.of_request = true;
+                inner.waited.server_ns += (asked - self.request.last.time).max(0);
+                inner.waited.client_ns += (span.first.time - asked).max(0);
+            }
         }
         self.request.extend(span);
     }
@@ -161,6 +169,7 @@ impl Exchange {
             answered,
             ..
         } = self;
+        let inner = inner.filter(|inner| inner.count > 0);
         if let Some(inner) = &inner {
             detail.set(Field::InnerTrips, inner.count.into());
         }

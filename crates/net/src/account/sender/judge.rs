@@ -185,11 +185,17 @@ impl Sender {
             // A window that is not known may have been full.
             let class = match self.edge {
                 0 => TimeClass::Unknown,
-                // Linux pushes whatever it gives to its card in one: behind full segments more may wait for TCP's pace.
-                _ if last.is_some_and(|l| l.ends_short == Some(false)) => match self.path_class() {
-                    TimeClass::Bandwidth => TimeClass::Bandwidth,
-                    _ => TimeClass::Unknown,
-                },
+                // Linux pushes whatever it gives to its card in one: behind full segments more may wait for TCP's pace, by which a
+                // window passes in a round trip.
+                _ if last.is_some_and(|l| l.ends_short == Some(false))
+                    && self.flight >= INITIAL_WINDOW
+                    && self.ledger.open_ns(now) <= self.smoothed_ns =>
+                {
+                    match self.line.is_full() {
+                        true => self.path_class(),
+                        false => TimeClass::Unknown,
+                    }
+                }
                 _ => TimeClass::SenderApplication,
             };
             self.ledger.charge(class, now);

@@ -294,6 +294,9 @@ impl Session {
     /// The request that is being answered goes on.
     pub(super) fn goes_on(&mut self, span: &Span) {
         if let Some(first) = self.pairing.first() {
+            if let Some(asked) = first.exchange.response {
+                first.exchange.asks(&asked);
+            }
             first.exchange.ask_further(span);
             first.response.goes_on();
         }

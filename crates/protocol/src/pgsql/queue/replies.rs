@@ -124,6 +124,9 @@ impl Queue {
             }
             _ => p.exchange.answer(span),
         }
+        if matches!(reply, Reply::Authentication { .. } | Reply::CopyIn) {
+            p.exchange.asks(span);
+        }
         match reply {
             Reply::Rows(n) => {
                 p.rows += n;
