@@ -203,6 +203,11 @@ impl Half {
         self.response_first.time - self.request_last.time
     }
 
+    #[must_use]
+    pub fn inner(&self) -> InnerTrips {
+        self.inner.as_deref().copied().unwrap_or_default()
+    }
+
     /// How long its server took inside its request, and inside its response, before that went on, if the other capture has
     /// that as well.
     #[must_use]
@@ -210,7 +215,7 @@ impl Half {
         if other.inner.is_none() {
             return [0; 2];
         }
-        let inner = self.inner.as_deref().copied().unwrap_or_default();
+        let inner = self.inner();
         let own = |of_request| match inner.of_request == of_request {
             true => inner.server_ns,
             false => 0,

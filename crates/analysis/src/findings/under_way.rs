@@ -209,10 +209,10 @@ impl<'a> UnderWay<'a> {
         let worst = facts.worst.asked;
         let longest_ns = worst.exhibits.first()?.value_ns.max(1);
         // Short ones are the way's, where the capture stands at the other end.
-        let long = (cost_ns + longest_ns / 2) / longest_ns;
-        let count = long.max(1).unsigned_abs().min(worst.count);
-        let long = |e: &&Exhibit| e.value_ns >= longest_ns / 2;
-        let shown = worst.exhibits.iter().filter(long).take(SHOWN);
+        let times = (cost_ns + longest_ns / 2) / longest_ns;
+        let count = times.max(1).unsigned_abs().min(worst.count);
+        let is_long = |e: &&Exhibit| e.value_ns >= longest_ns / 2;
+        let shown = worst.exhibits.iter().filter(is_long).take(SHOWN);
         let ends = shown.flat_map(|e| [e.request, e.response].map(|p| (e.capture, p)));
         let mut waits = UnderWay::none(facts, Direction::ToServer);
         (waits.count, waits.repeats, waits.ns) = (count, count, cost_ns);

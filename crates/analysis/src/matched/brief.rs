@@ -23,7 +23,7 @@ impl Brief {
             request_last: h.request_last,
             response_first: h.response_first,
             response_last: h.response_last,
-            inner: h.inner.as_deref().copied().unwrap_or_default(),
+            inner: h.inner(),
         }
     }
 

@@ -55,60 +55,55 @@ fn what_echoes_an_older_acknowledgement_stood_in_a_queue() {
     }
 }
 
+/// How long a server's application paused, as [`paused`] says: next to it, `count` writes of so many bytes that are pushed, each
+/// `before + after` behind the last one; between the two all before that of the number that `acknowledged` gives is.
+fn written(
+    (count, bytes): (u32, usize),
+    (before, after): (i64, i64),
+    acknowledged: impl Fn(u32) -> Option<u32>,
+) -> [i64; 2] {
+    let mut t = opened(0);
+    t.c(1, 1, b"get");
+    let at = |n: u32| 1 + n * bytes as u32;
+    for n in 0..count {
+        t.s(at(n), 4, &vec![b'x'; bytes]).tcp.flags.0 |= PSH;
+        t.wait(before);
+        if let Some(next) = acknowledged(n) {
+            t.c(4, at(next), b"");
+        }
+        t.wait(after);
+    }
+    paused(&t)
+}
+
 #[test]
 fn behind_a_full_segment_that_was_pushed_more_may_wait_for_its_turn() {
-    // Next to the server, which always has something in flight, a write leaves 15 ms after the last acknowledgement. Of
-    // what Linux gives to its card at once it pushes the last segment, whatever is queued behind that.
-    let written = |bytes: usize, in_flight: u32| {
-        let mut t = opened(0);
-        t.c(1, 1, b"get");
-        let at = |n: u32| 1 + n * bytes as u32;
-        for n in 0..30 {
-            t.s(at(n), 4, &vec![b'x'; bytes]).tcp.flags.0 |= PSH;
-            t.wait(5 * MS);
-            if n >= in_flight {
-                t.c(4, at(n + 1 - in_flight), b"");
-            }
-            t.wait(15 * MS);
-        }
-        let [account, _] = paused(&t);
+    // A write leaves 15 ms after the last acknowledgement, with so many in flight. Of what Linux gives to its card at once it
+    // pushes the last segment, whatever is queued behind that.
+    let account = |bytes: usize, in_flight: u32| {
+        let oldest = |n: u32| (n + 1).checked_sub(in_flight).filter(|next| *next > 0);
+        let [account, _] = written((30, bytes), (5 * MS, 15 * MS), oldest);
         account
     };
     // Before anything is acknowledged nobody knows how long a round trip is.
-    assert!(written(2 * FULL, 3) <= 4 * 20);
-    assert!(written(2 * FULL - 1, 3) > 20 * 15);
+    assert!(account(2 * FULL, 3) <= 4 * 20);
+    assert!(account(2 * FULL - 1, 3) > 20 * 15);
     // With one in flight TCP lets another go.
-    assert!(written(2 * FULL, 1) > 20 * 15);
+    assert!(account(2 * FULL, 1) > 20 * 15);
 }
 
 #[test]
 fn what_leaves_beside_a_little_in_flight_and_nothing_let_go_was_not_written_before() {
-    // Next to the server, which writes every 10 ms; of two writes one is acknowledged, as long after it as `late` says.
-    let written = |bytes: usize, late: i64| {
-        let mut t = opened(0);
-        t.c(1, 1, b"get");
-        let at = |n: u32| 1 + n * bytes as u32;
-        for n in 0..40 {
-            t.s(at(n), 4, &vec![b'x'; bytes]).tcp.flags.0 |= PSH;
-            t.wait(late);
-            if n % 2 == 1 {
-                t.c(4, at(n + 1), b"");
-            }
-            t.wait(10 * MS - late);
-        }
-        let [_, held] = paused(&t);
+    // It writes every 10 ms; of two writes one is acknowledged, so long after it.
+    let held = |bytes: usize, late: i64| {
+        let second = |n: u32| (n % 2 == 1).then_some(n + 1);
+        let [_, held] = written((40, bytes), (late, 10 * MS - late), second);
         held
     };
     // Its first writes show that it is near.
-    assert!(written(100, MS) >= 30 * 10, "{}", written(100, MS));
-    let released = written(100, 10 * MS - MS / 20);
-    assert!(
-        released <= 20 * 10,
-        "half were let go by an acknowledgement: {released}"
-    );
-    let full = written(FULL, MS);
-    assert!(
-        full <= 20 * 10,
-        "more may have waited behind a full one: {full}"
-    );
+    assert!(held(100, MS) >= 30 * 10);
+    // Half were let go by an acknowledgement.
+    assert!(held(100, 10 * MS - MS / 20) <= 20 * 10);
+    // More may have waited behind a full one.
+    assert!(held(FULL, MS) <= 20 * 10);
 }
