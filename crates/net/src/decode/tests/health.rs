@@ -285,7 +285,9 @@ proptest! {
         for (length, cards) in [(Some(length), true), (None, true)] {
             let mut left = packet.clone();
             left[field..field + 2].copy_from_slice(&pseudo(v6, protocol, length));
-            prop_assert_eq!(of(&sums(ETHERNET, left, usize::MAX), kind), UNFINISHED, "{}", cards);
+            // One in some 65,000 is the right one as well.
+            let said = if left == packet { RIGHT } else { UNFINISHED };
+            prop_assert_eq!(of(&sums(ETHERNET, left, usize::MAX), kind), said, "{}", cards);
         }
         let start = packet.len() - payload.len();
         let at = start + at.index(payload.len());
