@@ -14,6 +14,7 @@ mod stamps;
 mod tshark;
 mod unscaled;
 mod waits;
+mod windows;
 
 use super::Tracker;
 use crate::segment::Tcp;
