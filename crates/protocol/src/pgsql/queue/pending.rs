@@ -55,6 +55,13 @@ impl Pending {
         self.blurred && self.exchange.response.is_some()
     }
 
+    /// Whether its end was hidden before these bytes, which tell of an event: sessions hear of events between their
+    /// transactions (documentation of NOTIFY), and what was seen of its answer came earlier.
+    pub(super) fn was_over_before(&self, event: &Span) -> bool {
+        let said = self.exchange.response.as_ref();
+        self.blurred && said.is_some_and(|said| said.last.time < event.first.time)
+    }
+
     /// Whether its request was captured behind these bytes of the server, which then answer another.
     pub(super) fn is_younger(&self, span: &Span) -> bool {
         let (asked, said) = (self.exchange.request.first, span.first);

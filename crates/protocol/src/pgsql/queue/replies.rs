@@ -115,6 +115,10 @@ impl Queue {
         if !self.replaying && p.is_younger(span) {
             return;
         }
+        if matches!(reply, Reply::Notification) && p.was_over_before(span) {
+            self.settle_front(cx, None);
+            return;
+        }
         match reply {
             // Not said in answer to anything, unless it stands within an answer.
             Reply::Notification | Reply::ParameterStatus
