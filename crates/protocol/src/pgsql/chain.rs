@@ -262,7 +262,8 @@ impl Chain {
     /// Whether a message starts here, in a connection that is known to speak so, at the start of a
     /// packet.
     fn is_likely(&self, d: Direction) -> bool {
-        if self.exact && self.whole > 0 || self.whole > 1 {
+        // Four bytes of length that end where the packet does are no chance, whatever was captured of what they measure.
+        if self.exact && (self.whole > 0 || self.begun) || self.whole > 1 {
             return true;
         }
         // One message that is longer than what was captured: its shape must say something.
@@ -418,6 +419,10 @@ mod tests {
         assert_eq!(at, Some(9), "CommandComplete and ReadyForQuery");
         // The start of a row, of which the rest was cut off.
         assert_eq!(find(ToClient, &ANSWER[27..33], true, 4_000), Some(0));
+        // An event that ends where its packet does, and not a byte before or behind that.
+        let event = b"A\0\0\0\x0f\0\0\0\x01chan";
+        let ends_with = |wire| find(ToClient, event, true, wire);
+        assert_eq!([15, 16, 17].map(ends_with), [None, Some(0), None]);
         assert_eq!(find(ToClient, &ANSWER[28..], false, 2), None);
         assert_eq!(find(ToServer, b"S\0\0\0\x04", true, 5), Some(0));
         assert_eq!(find(ToServer, b"S\0\0\0\x04", false, 5), None);

@@ -469,9 +469,9 @@ fn an_event_behind_an_answer_whose_end_was_cut_off_is_none_of_it() {
             up(&query("listen channel")),
             end,
             Pause(5_000),
-            down(&event),
-            Pause(5_000),
             snapped(DOWN, &event, 14),
+            Pause(5_000),
+            down(&event),
             up(&query("select 1")),
             down(&answer(1)),
         ]))
