@@ -184,9 +184,10 @@ impl<'a> Facts<'a> {
         let mean = a.total_ns / a.calls.max(1) as i64;
         let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
         // Those that were never answered, or had been asked before, have no response time, nor have those that are paired by
-        // their order alone, or were seen in part.
+        // their order alone, or were seen in part; and of clients without a capture the path is beside what was timed.
         let seen = &self.captures[self.client.unwrap_or(0)];
         let untimed = seen.unanswered.0 > 0
+            || self.others.is_some()
             || seen.in_order > 0
             || seen.response.count() == 0
             || seen.partly.0 * 10 >= a.calls

@@ -207,19 +207,4 @@ impl Half {
     pub fn inner(&self) -> InnerTrips {
         self.inner.as_deref().copied().unwrap_or_default()
     }
-
-    /// How long its server took inside its request, and inside its response, before that went on, if the other capture has
-    /// that as well.
-    #[must_use]
-    pub fn inner_server_ns(&self, other: &Half) -> [i64; 2] {
-        if other.inner.is_none() {
-            return [0; 2];
-        }
-        let inner = self.inner();
-        let own = |of_request| match inner.of_request == of_request {
-            true => inner.server_ns,
-            false => 0,
-        };
-        [own(true), own(false)]
-    }
 }

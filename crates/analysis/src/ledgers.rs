@@ -41,7 +41,16 @@ const ON_THE_WAY_NS: i64 = 500_000;
 #[derive(Clone, Copy, Debug)]
 pub struct AtServer {
     pub row: u64,
-    pub marks: Option<[Mark; 4]>,
+    pub seen: Option<SeenAtServer>,
+}
+
+/// How the server's capture has a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SeenAtServer {
+    /// Request first and last, response first and last.
+    pub marks: [Mark; 4],
+    /// How long the server took inside the request, and inside the response, before that went on. Nanoseconds.
+    pub inner_ns: [i64; 2],
 }
 
 /// A call's ledger, shown to who asks for each.
@@ -68,9 +77,8 @@ pub struct Judged {
     pub ledger: Ledger,
     /// Whether the judgement rests on it; turns beside calls of known protocols are only listed.
     pub in_diagnosis: bool,
-    /// Where the server's capture has it, if there is one that does: request first and last, response first
-    /// and last.
-    pub server: Option<[Mark; 4]>,
+    /// If there is a capture of the server's that has it.
+    pub server: Option<SeenAtServer>,
     /// How far the server's clock was ahead then, in nanoseconds.
     pub clock_offset_ns: i64,
 }

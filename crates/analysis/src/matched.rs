@@ -253,7 +253,7 @@ impl MatchedFacts {
         sums.forward += 1;
         sums.request_path += i128::from(server.request_last.time - client.request_last.time);
         // What its server took while the request went on is the server's, too.
-        let [asked, answered] = server.inner_server_ns(client);
+        let [asked, answered] = server.inner().server_ns_of(client.inner());
         let out = server.request_last.time - client.request_first.time - asked;
         let back = client.response_last.time - server.response_first.time - answered;
         let served = server.wait_ns() + asked + answered;
@@ -462,12 +462,7 @@ impl MatchedFacts {
         if let Some(rows) = &mut self.at_server {
             rows.push(AtServer {
                 row: call.server_row,
-                marks: Some([
-                    s.request_first,
-                    s.request_last,
-                    s.response_first,
-                    s.response_last,
-                ]),
+                seen: Some(s.at_server(c)),
             });
         }
         self.kept.push(&Both {

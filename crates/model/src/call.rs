@@ -330,6 +330,17 @@ impl InnerTrips {
     pub fn is_none(&self) -> bool {
         self.client_ns == 0 && self.server_ns == 0
     }
+
+    /// How long the server took inside the request, and inside the response, before that went on, if the capture of the other
+    /// end shows trips inside the call as well.
+    #[must_use]
+    pub fn server_ns_of(&self, at_other: InnerTrips) -> [i64; 2] {
+        match (at_other.is_none(), self.of_request) {
+            (true, _) => [0; 2],
+            (false, true) => [self.server_ns, 0],
+            (false, false) => [0, self.server_ns],
+        }
+    }
 }
 
 /// One request and its response.

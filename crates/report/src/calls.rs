@@ -74,7 +74,7 @@ impl CallRow<'_> {
 
     /// Its packet of this number, from 0, in the server's capture.
     fn server(&self, which: usize) -> Option<Mark> {
-        self.judged?.server?.get(which).copied()
+        self.judged?.server?.marks.get(which).copied()
     }
 
     fn side(&self) -> Option<&'static str> {
@@ -90,10 +90,14 @@ impl CallRow<'_> {
     /// Network out, server and network back of a matched call: they add up to its response time.
     fn parts(&self) -> Option<[i64; 3]> {
         let judged = self.judged?;
-        let [_, asked, answers, _] = judged.server?;
+        let seen = judged.server?;
+        let [_, asked, answers, _] = seen.marks;
+        // What its server took while a message was passing is the server's, too.
+        let [of_request, of_response] = seen.inner_ns;
         let whole = self.call.response_time_ns()?;
-        let out = asked.time - self.call.request_first?.time - judged.clock_offset_ns;
-        let server = answers.time - asked.time;
+        let passed = asked.time - self.call.request_first?.time - judged.clock_offset_ns;
+        let out = passed - of_request;
+        let server = answers.time - asked.time + of_request + of_response;
         Some([out, server, whole - out - server])
     }
 
@@ -245,27 +249,64 @@ mod tests {
     use super::*;
     use crate::samples;
     use crate::table::schema;
+    use analysis::ledgers::SeenAtServer;
     use expect_test::expect;
     use model::{Outcome, Reason};
 
-    fn row(form: Form, call: &Call) -> String {
-        let files = &["a,1.pcap".to_owned(), "b.pcap".to_owned()];
-        let mut out = Vec::new();
-        let row = CallRow {
+    fn of<'a>(call: &'a Call, files: &'a [String], owners: &'a Owners) -> CallRow<'a> {
+        CallRow {
             call,
             files,
             server_files: &[],
             judged: None,
-            owners: &Owners::default(),
+            owners,
             path: Some("/srv/a \"b\""),
             connection: Some(7),
             unpaired: None,
             order: 3,
             hops: &[],
             beneath: None,
-        };
-        RowWriter::calls(form).write(&row, &mut out);
+        }
+    }
+
+    fn row(form: Form, call: &Call) -> String {
+        let files = &["a,1.pcap".to_owned(), "b.pcap".to_owned()];
+        let mut out = Vec::new();
+        let owners = Owners::default();
+        RowWriter::calls(form).write(&of(call, files, &owners), &mut out);
         String::from_utf8(out).expect("UTF-8")
+    }
+
+    #[test]
+    fn what_a_server_takes_inside_a_message_is_its_own_part() {
+        let call = samples::call();
+        let [asked, _, _, answered] = of(&call, &[], &Owners::default()).marks();
+        let (asked, answered) = (asked.expect("seen"), answered.expect("seen"));
+        let later = |by: i64| Mark {
+            time: asked.time + by,
+            ..asked
+        };
+        let parts = |inner_ns| {
+            let judged = Judged {
+                ledger: ledger::Ledger::default(),
+                in_diagnosis: true,
+                server: Some(SeenAtServer {
+                    marks: [later(10), later(500), later(700), later(900)],
+                    inner_ns,
+                }),
+                clock_offset_ns: 0,
+            };
+            let owners = Owners::default();
+            let row = CallRow {
+                judged: Some(&judged),
+                ..of(&call, &[], &owners)
+            };
+            row.parts().expect("known")
+        };
+        let whole = answered.time - asked.time;
+        assert_eq!(parts([0; 2]), [500, 200, whole - 700]);
+        assert_eq!(parts([300, 0]), [200, 500, whole - 700]);
+        assert_eq!(parts([0, 300]), [500, 500, whole - 1_000]);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::{CallRow, TraceStyle, calls, conns, diagnosis_csv, ops, samples, seri
 use analysis::findings::Owners;
 use analysis::hops::CallHop;
 use analysis::intervals::IntervalRow;
-use analysis::ledgers::Judged;
+use analysis::ledgers::{Judged, SeenAtServer};
 use analysis::results::{KeyValue, SeriesRow, Why};
 use analysis::text::Text;
 use analysis::trace_profile::Profiler;
@@ -209,7 +209,10 @@ fn in_rows_of_calls() {
     let judged = Judged {
         ledger: Ledger::default(),
         in_diagnosis: true,
-        server: Some([Mark::default(); 4]),
+        server: Some(SeenAtServer {
+            marks: [Mark::default(); 4],
+            inner_ns: [0; 2],
+        }),
         clock_offset_ns: 0,
     };
     let row = CallRow {

@@ -136,6 +136,7 @@ pub fn calls(
             let take = |row, call: &Call| {
                 let judged_here = judged.get(0, row);
                 let at_server = judged_here.as_ref().and_then(|j| j.server.as_ref());
+                let at_server = at_server.map(|seen| &seen.marks);
                 Known {
                     is_wanted: passes(call),
                     hops: hops::of_call([client, server], &between, row, call, at_server),

@@ -402,7 +402,7 @@ impl<'a> ReadOptions<'a> {
                     let one = Judged {
                         ledger: l.ledger.clone(),
                         in_diagnosis: l.is_judged,
-                        server: l.server.and_then(|s| s.marks),
+                        server: l.server.and_then(|s| s.seen),
                         clock_offset_ns: l.clock_offset_ns,
                     };
                     let of = usize::from(l.is_at_server_alone);

@@ -153,7 +153,7 @@ pub(crate) fn of_call(
     let lasted = |[first, _, _, last]: &[Mark; 4]| last.time - first.time;
     let middle = between.iter().map(|point| {
         let judged = point.judged.get(0, row);
-        let marks = judged.and_then(|j| j.server);
+        let marks = judged.and_then(|j| j.server).map(|seen| seen.marks);
         (Arc::clone(&point.name), marks.as_ref().map(lasted))
     });
     let seen: Vec<(Arc<str>, i64)> = std::iter::once((name(client), call.response_time_ns()))

@@ -2,7 +2,7 @@
 //! and asked when they are read again for their rows.
 
 use crate::chosen::Rows;
-use analysis::ledgers::Judged;
+use analysis::ledgers::{Judged, SeenAtServer};
 use analysis::results::Why;
 use ledger::{Bounds, Cause, Ledger, Packer, Unpacker};
 use model::{Direction, Mark, PacketRef, Time};
@@ -36,7 +36,14 @@ impl AllJudged {
         }
         self.match_only(server_row);
         let mut p = Packer::new(&mut self.bytes);
-        p.number(u64::from(judged.in_diagnosis) + 2 * u64::from(judged.server.is_some()));
+        // Few have any.
+        let inner = judged.server.filter(|seen| seen.inner_ns != [0; 2]);
+        let flags = [
+            judged.in_diagnosis,
+            judged.server.is_some(),
+            inner.is_some(),
+        ];
+        p.number((0..).zip(flags).map(|(bit, is)| u64::from(is) << bit).sum());
         p.number(server_row.map_or(0, |row| row + 1));
         put(&mut p, judged.ledger.response);
         p.number(judged.ledger.charges().len() as u64);
@@ -45,12 +52,15 @@ impl AllJudged {
             put(&mut p, c.ns);
         }
         let mut before = 0;
-        for mark in judged.server.iter().flatten() {
+        for mark in judged.server.iter().flat_map(|seen| seen.marks) {
             p.signed(mark.time.0 - before);
             before = mark.time.0;
             p.number(u64::from(mark.packet.file) << 32 | u64::from(mark.packet.frame));
         }
         p.signed(judged.clock_offset_ns);
+        for ns in inner.into_iter().flat_map(|seen| seen.inner_ns) {
+            p.signed(ns);
+        }
     }
 
     /// Takes where the server's capture has a call of which nothing else is asked.
@@ -89,13 +99,22 @@ impl AllJudged {
                     },
                 };
             }
-            server = Some(marks);
+            server = Some(SeenAtServer {
+                marks,
+                inner_ns: [0; 2],
+            });
+        }
+        let clock_offset_ns = u.signed()?;
+        if flags & 4 != 0
+            && let Some(seen) = &mut server
+        {
+            seen.inner_ns = [u.signed()?, u.signed()?];
         }
         Some(Judged {
             ledger,
             in_diagnosis: flags & 1 != 0,
             server,
-            clock_offset_ns: u.signed()?,
+            clock_offset_ns,
         })
     }
 
@@ -163,7 +182,10 @@ mod tests {
         let judged = Judged {
             ledger,
             in_diagnosis: true,
-            server: Some([mark(1), mark(2), mark(30), mark(40)]),
+            server: Some(SeenAtServer {
+                marks: [mark(1), mark(2), mark(30), mark(40)],
+                inner_ns: [0, 5],
+            }),
             clock_offset_ns: -7,
         };
         let alone = Judged {

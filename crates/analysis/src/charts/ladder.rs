@@ -4,7 +4,7 @@
 use crate::half::{Half, OpTable};
 use hashbrown::HashMap;
 use ledger::Ledger;
-use model::{Call, Direction, Endpoint, Mark, Name, Protocol};
+use model::{Call, Direction, Endpoint, InnerTrips, Mark, Name, Protocol};
 
 /// Calls kept of each operation, and operations of which calls are shown.
 const CALLS: usize = 3;
@@ -21,6 +21,7 @@ pub struct Rung {
     pub request_last: Mark,
     pub response_first: Mark,
     pub response_last: Mark,
+    pub inner: InnerTrips,
 }
 
 impl Rung {
@@ -31,6 +32,7 @@ impl Rung {
             request_last: half.request_last,
             response_first: half.response_first,
             response_last: half.response_last,
+            inner: half.inner(),
         }
     }
 
@@ -153,6 +155,7 @@ impl Ladders {
                 request_last,
                 response_first,
                 response_last,
+                inner: call.inner(),
             }],
             took,
         });

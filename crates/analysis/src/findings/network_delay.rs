@@ -106,7 +106,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Fixture, MS, TOTAL_NS, found};
+    use super::super::testing::{Fixture, MS, TOTAL_NS, alike, found};
     use super::*;
     use crate::path::PathEstimate;
     use crate::results::Vantage;
@@ -141,6 +141,25 @@ mod tests {
         });
         let found = f.finds(Rule::NetworkDelay).unwrap();
         assert!(found.confidence < 0.9 && found.why.to_string().ends_with("an estimate."));
+    }
+
+    /// Of clients without a capture the server's has the calls, and their path is not in what they take there.
+    #[test]
+    fn calls_of_other_clients_are_slow_by_what_their_path_takes_at_least() {
+        let of = |others: bool, path_ms: i64| {
+            found(Rule::NetworkDelay, |f| {
+                let calls = f.account.calls as i64;
+                f.captures[0].response = alike(MS);
+                f.matched.as_mut().expect("a pair").client = alike(MS);
+                f.others = others.then(|| [alike(MS), alike(MS)]);
+                f.account.path_ns = calls * path_ms * MS;
+                f.account.total_ns = f.account.path_ns + calls * MS / 2;
+                f.account.sums.total = ledger::Bounds::exactly(f.account.total_ns);
+            })
+        };
+        assert!(of(true, 2).is_some());
+        assert!(of(true, 1).is_none());
+        assert!(of(false, 2).is_none());
     }
 
     #[test]

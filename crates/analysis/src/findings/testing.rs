@@ -48,6 +48,8 @@ pub(super) struct Fixture {
     pub client: Option<usize>,
     pub server: Option<usize>,
     pub matched: Option<MatchedFacts>,
+    /// Response and server's part of all calls, those of other clients among them.
+    pub others: Option<[Distribution; 2]>,
     pub app: Option<AppFacts>,
     pub server_app: Option<ServerFacts>,
     pub hosts: Vec<HostResult>,
@@ -91,6 +93,7 @@ impl Fixture {
             client: Some(0),
             server: Some(1),
             matched: Some(matched),
+            others: None,
             app: None,
             server_app: None,
             hosts: Vec::new(),
@@ -202,7 +205,10 @@ impl Fixture {
             client: self.client,
             server: self.server,
             matched: self.matched.as_ref(),
-            others: None,
+            others: self
+                .others
+                .as_ref()
+                .map(|[response, wait]| [response, wait]),
             app: self.app.as_ref(),
             server_app: self.server_app.as_ref(),
             hosts: &self.hosts,

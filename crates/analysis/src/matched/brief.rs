@@ -2,6 +2,7 @@
 
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::half::Half;
+use crate::ledgers::SeenAtServer;
 use crate::waits::Times;
 
 /// What is left to know of a half that is matched.
@@ -24,6 +25,19 @@ impl Brief {
             response_first: h.response_first,
             response_last: h.response_last,
             inner: h.inner(),
+        }
+    }
+
+    /// Of the server's capture, to who asks for rows; `client` is the half of the client's.
+    pub(super) fn at_server(&self, client: &Brief) -> SeenAtServer {
+        SeenAtServer {
+            marks: [
+                self.request_first,
+                self.request_last,
+                self.response_first,
+                self.response_last,
+            ],
+            inner_ns: self.inner.server_ns_of(client.inner),
         }
     }
 

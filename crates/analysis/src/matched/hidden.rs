@@ -125,7 +125,7 @@ impl MatchedFacts {
         if let Some(rows) = &mut self.at_server {
             rows.push(AtServer {
                 row: call.server_row,
-                marks: None,
+                seen: None,
             });
         }
         self.kept.push(&Both {

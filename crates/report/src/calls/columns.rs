@@ -216,21 +216,21 @@ pub(crate) const COLUMNS: [C; 57] = [
     C::new(
         "network_out_ns",
         ColumnKind::Duration,
-        "of a pair: the server's last byte of the request − the client's first",
+        "of a pair: the server's last byte of the request − the client's first, without what the server took meanwhile",
         |r| r.parts().map(|[out, _, _]| out).into(),
     )
     .or_null(),
     C::new(
         "server_ns",
         ColumnKind::Duration,
-        "of a pair: the server's first byte of the response − its last of the request",
+        "of a pair: the server's first byte of the response − its last of the request, and what it took inside either",
         |r| r.parts().map(|[_, server, _]| server).into(),
     )
     .or_null(),
     C::new(
         "network_back_ns",
         ColumnKind::Duration,
-        "of a pair: the client's last byte of the response − the server's first",
+        "of a pair: the client's last byte of the response − the server's first, without what the server took meanwhile",
         |r| r.parts().map(|[_, _, back]| back).into(),
     )
     .or_null(),

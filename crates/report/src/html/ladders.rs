@@ -71,22 +71,15 @@ pub(super) fn parts(ladder: &Ladder, places: &Places<'_>) -> Vec<CallPart> {
     match (ends.client, ends.server) {
         (Some(c), Some(s)) => {
             let at = |r: &Rung, m: Mark| places.since(r.capture, m.time);
+            // What its server took while a message was passing is the server's, too.
+            let [asked, answered] = s.inner.server_ns_of(c.inner);
+            let out = at(s, s.request_last) - at(c, c.request_first) - asked;
+            let served = s.response_first.time - s.request_last.time + asked + answered;
+            let back = at(c, c.response_last) - at(s, s.response_first) - answered;
             vec![
-                part(
-                    "network out",
-                    at(s, s.request_last) - at(c, c.request_first),
-                    "network",
-                ),
-                part(
-                    "server",
-                    s.response_first.time - s.request_last.time,
-                    "server",
-                ),
-                part(
-                    "network back",
-                    at(c, c.response_last) - at(s, s.response_first),
-                    "network",
-                ),
+                part("network out", out, "network"),
+                part("server", served, "server"),
+                part("network back", back, "network"),
             ]
         }
         (Some(r), None) | (None, Some(r)) => {

@@ -304,7 +304,7 @@ pub(super) fn not_slow(facts: &Facts<'_>, findings: &[Finding]) -> Text {
     };
     // What a single one took is not known.
     let are_in_order = facts.captures.iter().any(|c| c.in_order > 0);
-    if are_in_order || d.count() == 0 || facts.are_few_whole() {
+    if are_in_order || facts.others.is_some() || d.count() == 0 || facts.are_few_whole() {
         return text!(
             "{what} {calls,} calls take {mean} on average.",
             what = what,
