@@ -2,7 +2,8 @@
 //!
 //! What a turn waits for nobody knows: a server that is asked to wait for an event is not slow. So
 //! turns are only held against anybody where calls of known protocols are not what the captures are
-//! about; otherwise they are listed and have no part in the account.
+//! about: some calls beside ten times as many turns, as long as these calls are not slow. Otherwise turns are listed and have no
+//! part in the account.
 //!
 //! Nor is a capture about the lookups of names that stand before calls: they are listed and never judged,
 //! as nobody knows who waits for one. `slowside startup` tells what they cost a client.
@@ -18,10 +19,12 @@ use crate::diagnose::{Diagnoser, Kind, Options};
 use crate::files::{self, Exports, Files};
 use crate::ledgers::{Look, Looked};
 use crate::pressure::Ends;
-use crate::results::{CaptureResult, Diagnosis, OpResult, TierResult, Unpaired, Vantage, What};
+use crate::results::{
+    CaptureResult, Diagnosis, OpResult, Side, TierResult, Unpaired, Vantage, What,
+};
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::{Gathered, WORTH_A_LOOK_NS};
-use crate::text::text;
+use crate::text::{Value, text};
 use crate::tiers::{Tier, Tiers};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -309,6 +312,30 @@ impl Diagnosers {
         all
     }
 
+    /// What captures are about that have so many calls and turns.
+    fn subject(&self, calls: u64, turns: u64) -> Subject {
+        let took_ns = self.calls.took_ns();
+        // A replica asks a few questions before it copies a log, which is what its connection is for.
+        let least_ns = took_ns.saturating_mul(MINORITY as i64);
+        let about_copies = self.gathered.copied_ns() > least_ns.max(WORTH_A_LOOK_NS);
+        // Without any, streams that nobody answers are all there is.
+        if turns == 0 && (calls == 0 || about_copies) {
+            return Subject::Streams;
+        }
+        // Calls that are slow are what somebody waits for, however many turns pass beside them; unless these are slow as
+        // well, and calls a small part of what is waited.
+        let share = match self.turns.are_slow() {
+            true => MINORITY,
+            false => MINORITY * MINORITY,
+        };
+        let are_waited_for =
+            self.calls.are_slow() && took_ns.saturating_mul(share as i64) >= self.turns.took_ns();
+        match calls.saturating_mul(MINORITY) < turns && !are_waited_for {
+            true => Subject::Turns,
+            false => Subject::Calls,
+        }
+    }
+
     fn judge(
         mut self,
         mut results: Vec<CaptureResult>,
@@ -347,16 +374,12 @@ impl Diagnosers {
                     .ops
             }
         };
-        // A replica asks a few questions before it copies a log, which is what its connection is for.
-        let copied_ns = self.gathered.copied_ns();
-        let least_ns = self.calls.took_ns().saturating_mul(MINORITY as i64);
-        let about_copies = copied_ns > least_ns.max(WORTH_A_LOOK_NS);
-        // Without any, streams that nobody answers are all there is.
-        let about_streams = turns == 0 && (calls == 0 || about_copies);
-        let about_turns = calls.saturating_mul(MINORITY) < turns || about_streams;
-        let (judged, listed) = match about_turns {
-            true => (&mut self.turns, &mut self.calls),
-            false => (&mut self.calls, &mut self.turns),
+        let subject = self.subject(calls, turns);
+        let beside_ns = self.turns.took_ns() / (turns.max(1) as i64);
+        let are_slow_beside = self.turns.are_slow();
+        let (judged, listed) = match subject {
+            Subject::Turns | Subject::Streams => (&mut self.turns, &mut self.calls),
+            Subject::Calls => (&mut self.calls, &mut self.turns),
         };
         let gathered = &self.gathered;
         let (other, _) = listed.finish(results.clone(), gathered, looking(&mut beside));
@@ -382,17 +405,30 @@ impl Diagnosers {
         for of in [&self.calls, &self.turns, &self.lookups] {
             of.unpaired().for_each(&mut *unpaired);
         }
-        if about_streams && calls > 0 {
-            d.notes.push(text!(
+        match subject {
+            Subject::Streams if calls > 0 => d.notes.push(text!(
                 "Replicas copy a log, which takes most of the time: that is judged; {calls,} call{calls||s} {calls|is|are} listed and not judged.",
                 calls = calls
-            ));
-        }
-        if !about_turns && turns > 0 {
-            d.notes.push(text!(
-                "{turns,} turns of connections that speak no known protocol are listed and not judged; --where protocol=tcp looks at them alone.",
-                turns = turns
-            ));
+            )),
+            Subject::Turns if calls > 0 => d.notes.push(text!(
+                "Connections that speak no known protocol are what is judged; {calls,} call{calls||s} of known ones {calls|is|are} listed and not judged.",
+                calls = calls
+            )),
+            Subject::Calls if turns > 0 => {
+                d.notes.push(text!(
+                    "{turns,} turn{turns||s} of connections that speak no known protocol {turns|is|are} listed and not judged; --where protocol=tcp looks at them alone.",
+                    turns = turns
+                ));
+                if d.verdict.side == Side::None && are_slow_beside {
+                    d.verdict.sentence = text!(
+                        "{judged} Not judged beside them: {turns,} turn{turns||s} of a protocol that is not known, {mean} each.",
+                        judged = d.verdict.sentence,
+                        turns = turns,
+                        mean = Value::Duration(beside_ns),
+                    );
+                }
+            }
+            _ => {}
         }
         if lookups > 0 {
             d.notes.push(text!(
@@ -431,130 +467,19 @@ impl Diagnosers {
     }
 }
 
+/// What captures are about, which is judged; the rest is listed.
+#[derive(Clone, Copy)]
+enum Subject {
+    Calls,
+    Turns,
+    /// That nobody answers.
+    Streams,
+}
+
 /// Who looks, if anybody does.
 fn looking<'a>(look: &'a mut Option<impl FnMut(&Looked<'_>)>) -> Option<&'a mut Look<'a>> {
     look.as_mut().map(|look| look as &mut Look<'_>)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::facts::Thresholds;
-    use crate::results::{Side, Vantage};
-    use model::{ConnectionId, Detail, Endpoint, Mark, Name, Outcome, PacketRef};
-
-    const MS: i64 = 1_000_000;
-
-    /// So many calls of a protocol, one after another, that wait so long each for the server.
-    fn feed(d: &mut Diagnosers, protocol: Protocol, count: u32, wait_ms: i64) {
-        let end = |host, port| Endpoint {
-            address: [10, 0, 0, host].into(),
-            port,
-        };
-        for i in 0..count {
-            let first = i64::from(i) * (wait_ms + 1) * MS;
-            let mark = |at| {
-                Some(Mark {
-                    time: Time(at),
-                    packet: PacketRef { file: 0, frame: i },
-                })
-            };
-            let call = Call {
-                order: u64::from(i),
-                connection: ConnectionId(0),
-                protocol,
-                op: Name::of("X"),
-                client: end(1, 40_000),
-                server: end(2, 9_000),
-                id: i,
-                request_sequence: i,
-                response_sequence: i,
-                request_first: mark(first),
-                request_last: mark(first),
-                response_first: mark(first + wait_ms * MS),
-                response_last: mark(first + wait_ms * MS),
-                request_bytes: 10,
-                response_bytes: 10,
-                outcome: Outcome::Ok,
-                outstanding: 1,
-                retransmits: 0,
-                request_held_ns: 0,
-                response_held_ns: 0,
-                inner: None,
-                hidden: None,
-                detail: Detail::default(),
-                text: None,
-                sql: None,
-            };
-            d.call(0, &call);
-        }
-        // The client is a microsecond away.
-        let mut c = crate::sql::tests::connection();
-        c.handshake.syn = Some(Time(0));
-        c.handshake.syn_ack = Some(Time(1_000));
-        c.handshake.ack = Some(Time(2_000));
-        d.connection(0, &c);
-    }
-
-    fn diagnosis(fill: impl FnOnce(&mut Diagnosers)) -> Diagnosis {
-        let options = Options {
-            thresholds: Thresholds {
-                fast_enough_ns: 2 * MS,
-                tail_ns: 20 * MS,
-            },
-            stated: [Some(Vantage::Server), None],
-            clock_offset_ns: None,
-            statements_bytes: u64::MAX,
-            whole: true,
-            server_app: None,
-            hosts: Arc::default(),
-            passes_on: false,
-            has_peers: false,
-        };
-        let mut d = Diagnosers::new(1, options, None);
-        fill(&mut d);
-        let result = CaptureResult {
-            files: vec!["a".into()],
-            ..CaptureResult::default()
-        };
-        d.finish(vec![result])
-    }
-
-    #[test]
-    fn turns_are_judged_where_there_is_nothing_else_and_they_are_more_than_a_handful() {
-        let slow = |n| diagnosis(|d| feed(d, Protocol::Tcp, n, 100));
-        assert_eq!(slow(30).verdict.side, Side::Server);
-        assert_eq!(slow(5).verdict.side, Side::Undetermined);
-    }
-
-    #[test]
-    fn lookups_are_listed_and_never_judged() {
-        let d = diagnosis(|d| {
-            feed(d, Protocol::Dns, 100, 5_000);
-            feed(d, Protocol::Nfs3, 30, 1);
-        });
-        assert_eq!(d.verdict.side, Side::None);
-        assert_eq!(d.ops.len(), 2);
-        assert!(
-            d.notes
-                .iter()
-                .any(|n| n.to_string().starts_with("100 lookups"))
-        );
-    }
-
-    #[test]
-    fn turns_beside_calls_of_a_known_protocol_are_listed_and_not_judged() {
-        let d = diagnosis(|d| {
-            feed(d, Protocol::Tcp, 100, 5_000);
-            feed(d, Protocol::Nfs3, 30, 1);
-        });
-        assert_eq!(d.verdict.side, Side::None);
-        assert_eq!(d.ops.len(), 2);
-        assert_eq!(d.ops[0].protocol, Protocol::Tcp);
-        assert!(
-            d.notes
-                .iter()
-                .any(|n| n.to_string().starts_with("100 turns"))
-        );
-    }
-}
+mod tests;

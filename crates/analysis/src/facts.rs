@@ -48,6 +48,19 @@ pub struct Thresholds {
     pub tail_ns: i64,
 }
 
+impl Thresholds {
+    /// Whether these times are slow: on average, or in a tail that recurs (one call in a hundred) and
+    /// matters (a tenth of the time). A single hiccup is neither.
+    pub(crate) fn are_passed(self, times: &Distribution) -> bool {
+        if times.count() == 0 {
+            return false;
+        }
+        let (beyond, count) = times.beyond(self.tail_ns);
+        let recurs = count >= 3 && count * 100 >= times.count();
+        times.mean_ns() >= self.fast_enough_ns || (recurs && beyond / 10 >= times.total_ns() / 100)
+    }
+}
+
 /// Everything a finding may look at.
 pub struct Facts<'a> {
     pub kind: Kind,
@@ -158,16 +171,9 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Whether these times are slow: on average, or in a tail that recurs (one call in a hundred) and
-    /// matters (a tenth of the time). A single hiccup is neither.
+    /// Whether these times are [slow](Thresholds::are_passed).
     pub(crate) fn is_slow(&self, times: &Distribution) -> bool {
-        if times.count() == 0 {
-            return false;
-        }
-        let (beyond, count) = times.beyond(self.thresholds.tail_ns);
-        let recurs = count >= 3 && count * 100 >= times.count();
-        times.mean_ns() >= self.thresholds.fast_enough_ns
-            || (recurs && beyond / 10 >= times.total_ns() / 100)
+        self.thresholds.are_passed(times)
     }
 
     /// Whether calls take long for their clients: as the captures have them, or with the path that one at the

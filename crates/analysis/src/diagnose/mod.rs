@@ -512,6 +512,13 @@ impl Diagnoser {
         took.max().unwrap_or(0)
     }
 
+    /// Whether they take longer than calls may, in one of the captures.
+    pub(crate) fn are_slow(&self) -> bool {
+        let thresholds = self.options.thresholds;
+        let mut times = self.captures.iter().map(|c| &c.response);
+        self.took_ns() > thresholds.tail_ns && times.any(|times| thresholds.are_passed(times))
+    }
+
     /// Calls with a response time, over all captures.
     #[must_use]
     pub fn timed(&self) -> u64 {
