@@ -169,10 +169,16 @@ impl HeldUp {
         const UNREAD: [EpisodeKind; 2] = [EpisodeKind::ZeroWindow, EpisodeKind::ClosingWindow];
         let sent = self.passing.only(d);
         let unread = |held: &Held| -> i64 { UNREAD.iter().map(|k| held.of(d)[*k]).sum() };
-        let full = sent.of(d)[EpisodeKind::SmallWindow];
-        let more = (unread(&receiver.passing) - unread(&sent)).clamp(0, full);
-        let mut all = sent.of_kinds(|kind| kind != EpisodeKind::SmallWindow);
-        all.add(d, EpisodeKind::SmallWindow, full - more);
+        const FULL: [EpisodeKind; 2] = [EpisodeKind::SmallWindow, EpisodeKind::QueuedWindow];
+        let [small, queued] = FULL.map(|kind| sent.of(d)[kind]);
+        let more = (unread(&receiver.passing) - unread(&sent)).clamp(0, small + queued);
+        let mut all = sent.of_kinds(|kind| !FULL.contains(&kind));
+        // What its reader did not take at once waited for that; the rest of what was queued on the way.
+        all.add(
+            d,
+            EpisodeKind::SmallWindow,
+            small.min(small + queued - more),
+        );
         all.add(d, EpisodeKind::ClosingWindow, more);
         all
     }
@@ -185,7 +191,7 @@ impl Cause {
         match kind {
             EpisodeKind::Recovery => Cause::Loss,
             EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => Cause::NotReading,
-            EpisodeKind::SmallWindow => Cause::SmallWindow,
+            EpisodeKind::SmallWindow | EpisodeKind::QueuedWindow => Cause::SmallWindow,
             EpisodeKind::NagleDelayedAck => Cause::NagleDelayedAck,
             EpisodeKind::DelayedAck => Cause::DelayedAck,
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => Cause::NotWriting,

@@ -21,6 +21,9 @@ pub enum EpisodeKind {
     ClosingWindow,
     /// The window was full until an acknowledgement moved it on.
     SmallWindow,
+    /// The same, while round trips took several times as long as the path does: what filled it waited before a line that was
+    /// full, or for its reader, and in a larger one more would only have waited for longer.
+    QueuedWindow,
     /// A small segment was held back (RFC 896) for a delayed acknowledgement (RFC 1122).
     NagleDelayedAck,
     /// Any other segment waited for a delayed acknowledgement.
@@ -45,12 +48,13 @@ pub enum EpisodeKind {
 }
 
 impl EpisodeKind {
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
     pub const ALL: [EpisodeKind; EpisodeKind::COUNT] = [
         EpisodeKind::Recovery,
         EpisodeKind::ZeroWindow,
         EpisodeKind::ClosingWindow,
         EpisodeKind::SmallWindow,
+        EpisodeKind::QueuedWindow,
         EpisodeKind::NagleDelayedAck,
         EpisodeKind::DelayedAck,
         EpisodeKind::SenderPause,
@@ -76,7 +80,7 @@ impl EpisodeKind {
         match self {
             EpisodeKind::Recovery => TimeClass::LossRecovery,
             EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => TimeClass::ReceiverApplication,
-            EpisodeKind::SmallWindow => TimeClass::SmallWindow,
+            EpisodeKind::SmallWindow | EpisodeKind::QueuedWindow => TimeClass::SmallWindow,
             EpisodeKind::NagleDelayedAck | EpisodeKind::DelayedAck => TimeClass::NagleDelayedAck,
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => TimeClass::SenderApplication,
             EpisodeKind::Late | EpisodeKind::Kept => TimeClass::Transfer,

@@ -45,7 +45,11 @@ impl Trouble {
 
     /// Takes in the next stretch of a run: there are as many as round trips.
     fn joins(&mut self, next: &Trouble) -> bool {
-        let windows = [EpisodeKind::ClosingWindow, EpisodeKind::SmallWindow];
+        let windows = [
+            EpisodeKind::ClosingWindow,
+            EpisodeKind::SmallWindow,
+            EpisodeKind::QueuedWindow,
+        ];
         let goes_on = windows.contains(&self.kind)
             && (self.kind, self.direction) == (next.kind, next.direction)
             && (0..=BURST_NS).contains(&(next.first - self.last));

@@ -27,6 +27,8 @@ pub(super) struct UnderWay<'a> {
     pub repeats: u64,
     /// And how long together.
     pub ns: i64,
+    /// Of it, for a full window before which round trips were that long.
+    queued_ns: i64,
     /// How long the window was closed, of connections that have such waits.
     pub zero_window_ns: i64,
     /// The largest window offered where the longest of them was.
@@ -53,6 +55,7 @@ impl<'a> UnderWay<'a> {
             count: 0,
             repeats: 0,
             ns: 0,
+            queued_ns: 0,
             zero_window_ns: 0,
             window_bytes: 0,
             round_trips: RoundTrips::default(),
@@ -94,6 +97,10 @@ impl<'a> UnderWay<'a> {
     /// Whether what fills the window waits in a queue on the way: with a larger window it only would for
     /// longer. Round trips are several times what they are where nothing waits.
     pub(super) fn is_queueing(&self) -> bool {
+        self.queued_ns > self.ns / 2 || self.has_long_trips()
+    }
+
+    fn has_long_trips(&self) -> bool {
         const TIMES: i64 = 3;
         // What passes next to its receiver is acknowledged at once, or nearly.
         const WAY_NS: i64 = 1_000_000;
@@ -108,7 +115,7 @@ impl<'a> UnderWay<'a> {
             Direction::ToServer => self.facts.server,
             Direction::ToClient => self.facts.client,
         };
-        let Some(receivers) = receivers.filter(|_| self.is_queueing()) else {
+        let Some(receivers) = receivers.filter(|_| self.has_long_trips()) else {
             return false;
         };
         if receivers == self.capture {
@@ -180,6 +187,9 @@ impl<'a> UnderWay<'a> {
         let mut waits = UnderWay::none(facts, d);
         waits.count = of.iter().map(|e| e.worst.count).sum();
         waits.ns = of.iter().map(|e| e.ns).sum();
+        if kinds.contains(&EpisodeKind::QueuedWindow) {
+            waits.queued_ns = all[EpisodeKind::QueuedWindow].ns;
+        }
         let longest_ns = of.iter().map(|e| e.longest_ns).max().unwrap_or(0);
         let repeats = waits
             .ns

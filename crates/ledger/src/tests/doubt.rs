@@ -292,6 +292,15 @@ fn a_full_window_is_unread_for_as_long_as_its_receiver_shows() {
     assert_eq!(told(held(40, 10), held(0, 30)), [20, 30]);
     assert_eq!(told(held(40, 10), held(0, 90)), [0, 50]);
     assert_eq!(told(held(40, 10), held(40, 0)), [40, 10]);
+    // What a queue held is the reader's first, and else the line's.
+    let queued = |small, ns: i64| {
+        let mut held = held(small, 0);
+        (held.passing).add(Direction::ToClient, EpisodeKind::QueuedWindow, ns * MS);
+        held
+    };
+    assert_eq!(told(queued(40, 20), held(0, 0)), [40, 0]);
+    assert_eq!(told(queued(40, 20), held(0, 15)), [40, 15]);
+    assert_eq!(told(queued(40, 20), held(0, 50)), [10, 50]);
 }
 
 /// A server that may not send is silent; and whatever a reply that nobody sees waited for, a client that did not read is no network.

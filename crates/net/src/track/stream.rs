@@ -37,6 +37,9 @@ const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
 const PROMPT_NS: i64 = 20 * MILLISECOND;
 /// Round trips differ by less without any queue.
 const QUEUED_NS: i64 = MILLISECOND / 2;
+/// Round trips so many times the shortest have a queue in them, where so much fills it.
+const QUEUEING_TIMES: i64 = 3;
+const QUEUEING_SEGMENTS: u64 = 4;
 /// RFC 5681 section 3.2.
 pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
 
@@ -51,6 +54,29 @@ pub(super) enum Start {
     /// one byte back.
     Provisional,
     Certain,
+}
+
+/// How long acknowledgements take now, and at least.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundTrip {
+    usual_ns: i64,
+    least_ns: i64,
+}
+
+impl RoundTrip {
+    /// Whether round trips are worth waiting for, and about as short as they ever were: nothing queues on the way, where a
+    /// larger window would only queue for longer.
+    pub(super) fn is_unqueued(self) -> bool {
+        let queued = self.usual_ns - self.least_ns;
+        self.usual_ns >= MILLISECOND && queued <= (self.least_ns / 4).max(QUEUED_NS)
+    }
+
+    /// Whether so many bytes in flight wait on the way, or for their reader: several times as long as the path takes, and not
+    /// for a timer of the receiver, which acknowledges every second segment (RFC 5681, section 4.2).
+    pub(super) fn is_queueing(self, flight: u64, full_sized: u64) -> bool {
+        let long_ns = (self.least_ns.saturating_mul(QUEUEING_TIMES)).max(MILLISECOND);
+        self.usual_ns >= long_ns && flight >= full_sized.saturating_mul(QUEUEING_SEGMENTS)
+    }
 }
 
 /// The highest acknowledgement at a moment.
@@ -340,12 +366,11 @@ impl Stream {
         }
     }
 
-    /// Whether its round trips are worth waiting for, and about as short as they ever were: nothing queues on the way, where a
-    /// larger window would only queue for longer.
-    pub(super) fn is_unqueued(&self) -> bool {
-        let least = self.summary.ack_rtt_min_ns.unwrap_or(0);
-        let queued = self.round_trip_ns - least;
-        self.round_trip_ns >= MILLISECOND && queued <= (least / 4).max(QUEUED_NS)
+    pub(super) fn round_trip(&self) -> RoundTrip {
+        RoundTrip {
+            usual_ns: self.round_trip_ns,
+            least_ns: self.summary.ack_rtt_min_ns.unwrap_or(0),
+        }
     }
 
     /// Whether a segment that fills part of a hole was only overtaken, not sent again (methods 2.1,

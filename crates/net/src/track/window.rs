@@ -3,6 +3,7 @@
 
 use super::MILLISECOND;
 use super::recovery::Stretch;
+use super::stream::RoundTrip;
 use crate::Segment;
 use crate::account::LARGEST_SCALE;
 use model::{EpisodeKind, Mark, Time};
@@ -11,6 +12,8 @@ use std::collections::VecDeque;
 
 /// Shorter waits for a window are not worth telling.
 const WORTH_TELLING_NS: i64 = MILLISECOND;
+/// Of a wait: such a share.
+const NEXT_TO_NOTHING: i64 = 16;
 /// Data that leaves this soon after a window opened was waiting for it; beyond a round trip.
 const RELEASED_WITHIN_NS: i64 = MILLISECOND;
 /// Of a sender that is away, also within this share of the way there and back.
@@ -56,6 +59,24 @@ struct Full {
     /// Whether it ever failed to move on with what was acknowledged, or by less than half: the rest
     /// stands unread in the receiver's buffer.
     stuck: bool,
+}
+
+/// Waits for a full window that follow one another at once: where acknowledgements come one by one, each lets a segment or
+/// two go, which fill the window again. One by one they would not be worth telling.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Run {
+    since: Mark,
+    last: Mark,
+    kind: EpisodeKind,
+}
+
+impl Run {
+    /// Whether the window was full again so soon that what passed between is next to nothing.
+    fn goes_on(&self, kind: EpisodeKind, full_since: Mark) -> bool {
+        let passed_ns = full_since.time - self.last.time;
+        let waited_ns = self.last.time - self.since.time;
+        kind == self.kind && (0..=waited_ns / NEXT_TO_NOTHING).contains(&passed_ns)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -108,6 +129,7 @@ pub(super) struct Window {
     offered: u64,
     acknowledged: u64,
     opened: Option<Opened>,
+    run: Option<Box<Run>>,
     /// Where the capture stands away from the sender.
     away: Option<Box<Away>>,
     /// A stretch of time in which it was closed or full, to be reported.
@@ -410,26 +432,44 @@ impl Window {
     /// The segment `s`, which the window had held, shows how long it was full. A closed window is told of by itself.
     /// `sender_ns` is how far the sender is away, there and back, where the capture is next to the receiver: who keeps an
     /// acknowledgement of a full window back for longer than that has not read. That of a single segment waits for a timer.
-    pub(super) fn was_full(&mut self, s: &Segment, sender_ns: Option<i64>, full_sized: u64) {
+    /// Where nothing waits on the way beyond what the path takes short waits are told together.
+    pub(super) fn was_full(
+        &mut self,
+        s: &Segment,
+        sender_ns: Option<i64>,
+        full_sized: u64,
+        round_trip: RoundTrip,
+    ) {
         let away_ns = self.away.as_ref().map_or(0, |away| away.ns);
         let Some(opened) = self.opened.as_mut().filter(|opened| !opened.told) else {
             return;
         };
         opened.told = true;
         let full = opened.full;
-        if s.mark.time - full.since.time < WORTH_TELLING_NS || self.ready.is_some() {
+        if self.ready.is_some() {
             return;
         }
         let kept_ns = opened.at - full.since.time - away_ns;
         let is_kept = full.offered >= 2 * full_sized
             && sender_ns.is_some_and(|ns| kept_ns > ns.max(WORTH_TELLING_NS));
-        let kind = match full.stuck || is_kept {
-            true => EpisodeKind::ClosingWindow,
-            false => EpisodeKind::SmallWindow,
+        let is_queued = round_trip.is_queueing(full.offered, full_sized);
+        let kind = match (full.stuck || is_kept, is_queued) {
+            (true, _) => EpisodeKind::ClosingWindow,
+            (false, true) => EpisodeKind::QueuedWindow,
+            (false, false) => EpisodeKind::SmallWindow,
         };
+        // Before a line that is full, or a reader that is slow, more would only wait for longer in a larger one.
+        let run = (self.run.take()).filter(|_| round_trip.is_unqueued());
+        let run = run.filter(|run| run.goes_on(kind, full.since));
+        let since = run.as_ref().map_or(full.since, |run| run.since);
+        if s.mark.time - since.time < WORTH_TELLING_NS {
+            let last = s.mark;
+            self.run = Some(Box::new(Run { since, last, kind }));
+            return;
+        }
         let stretch = Stretch {
             window: full.offered,
-            ..Stretch::of(full.since, s.mark, s.order)
+            ..Stretch::of(since, s.mark, s.order)
         };
         self.ready = Some(Box::new((kind, stretch)));
     }

@@ -140,7 +140,8 @@ fn held_up<H: Handler>(
             // Next to the receiver it shows how long that kept its acknowledgement back.
             let is_there = stream.is_at_receiver() && !near;
             let sender_ns = is_there.then(|| stream.held.away_ns());
-            stream.window.was_full(s, sender_ns, full_sized);
+            let round_trip = stream.round_trip();
+            (stream.window).was_full(s, sender_ns, full_sized, round_trip);
         }
         released = released.filter(|_| near);
     } else {
@@ -175,7 +176,7 @@ fn held_up<H: Handler>(
         && held.is_some_and(|held| held.troubled.is_none())
         && (recovering, released, rebuilding) == (None, None, false)
         && stream.window.has_room(end, 2 * full_sized)
-        && stream.is_unqueued()
+        && stream.round_trip().is_unqueued()
     {
         let paced = stream.paced.get_or_insert_default();
         let round_trip = stream.round_trip_ns;

@@ -96,3 +96,77 @@ fn a_sender_that_does_not_fill_the_window_never_waits_for_it() {
     }
     assert_eq!(kinds(&t), []);
 }
+
+/// A window of eight segments, of which each acknowledgement lets two go, `every` apart: a round trip is four times that. Whether
+/// that is all that the path takes, or it takes `least` where nothing waits.
+fn clocked(every: i64, least: i64) -> Script {
+    let mut t = Script::new();
+    t.send(ToServer, SYN, 0, 0, b"").tcp.mss = Some(1_000);
+    t.wait(least);
+    t.send(ToClient, SYN | ACK, 0, 1, b"").tcp.mss = Some(1_000);
+    t.send(ToServer, ACK, 1, 1, b"");
+    let full = vec![b'x'; FULL];
+    // One alone, which waits for nobody.
+    t.c(1, 1, &full);
+    t.wait(least);
+    t.s(1, 1_001, b"").tcp.window = 8_000;
+    let mut seq = 1_001;
+    for _ in 0..8 {
+        t.c(seq, 1, &full);
+        seq += 1_000;
+    }
+    let mut acknowledged = 1_001;
+    t.wait(3 * every);
+    for _ in 0..80 {
+        t.wait(every);
+        acknowledged += 2_000;
+        t.s(1, acknowledged, b"").tcp.window = 8_000;
+        for _ in 0..2 {
+            t.c(seq, 1, &full);
+            seq += 1_000;
+        }
+    }
+    t
+}
+
+/// How long windows were full in all, of each kind, in ms.
+fn full_ms(t: &Script) -> Vec<(EpisodeKind, i64)> {
+    let mut all: Vec<(EpisodeKind, i64)> = Vec::new();
+    for e in &t.one().episodes {
+        let ns = e.last.time - e.first.time;
+        match all.iter_mut().find(|(kind, _)| *kind == e.kind) {
+            Some((_, sum)) => *sum += ns,
+            None => all.push((e.kind, ns)),
+        }
+    }
+    all.into_iter().map(|(kind, ns)| (kind, ns / MS)).collect()
+}
+
+#[test]
+fn short_waits_for_a_full_window_are_told_together_where_nothing_queues() {
+    let every = 7 * MS / 10;
+    let all_ms = 83 * every / MS;
+    let told = full_ms(&clocked(every, 4 * every));
+    let [(EpisodeKind::SmallWindow, ms)] = told[..] else {
+        panic!("{told:?}");
+    };
+    assert!((all_ms - ms).abs() <= 2, "{ms} of {all_ms}");
+    // With a queue on the way a larger window would only be fuller: but for the first, which is long by itself.
+    let told: i64 = full_ms(&clocked(every, every))
+        .iter()
+        .map(|(_, ms)| ms)
+        .sum();
+    assert!(told <= 3, "{told}");
+}
+
+#[test]
+fn a_window_that_fills_a_queue_is_not_small() {
+    let kinds = |least| -> Vec<EpisodeKind> {
+        let told = full_ms(&clocked(3 * MS, least));
+        told.into_iter().map(|(kind, _)| kind).collect()
+    };
+    assert_eq!(kinds(12 * MS), [EpisodeKind::SmallWindow]);
+    assert_eq!(kinds(5 * MS), [EpisodeKind::SmallWindow]);
+    let queued = kinds(2 * MS);
+    assert!(queued.contains(&EpisodeKind::QueuedWindow), "{queued:?}");
+}
