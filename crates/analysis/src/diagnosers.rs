@@ -375,7 +375,7 @@ impl Diagnosers {
             }
         };
         let subject = self.subject(calls, turns);
-        let beside_ns = self.turns.took_ns() / (turns.max(1) as i64);
+        let (unjudged, unjudged_ns) = self.turns.longest();
         let are_slow_beside = self.turns.are_slow();
         let (judged, listed) = match subject {
             Subject::Turns | Subject::Streams => (&mut self.turns, &mut self.calls),
@@ -414,17 +414,17 @@ impl Diagnosers {
                 "Connections that speak no known protocol are what is judged; {calls,} call{calls||s} of known ones {calls|is|are} listed and not judged.",
                 calls = calls
             )),
-            Subject::Calls if turns > 0 => {
+            Subject::Calls if unjudged > 0 => {
                 d.notes.push(text!(
                     "{turns,} turn{turns||s} of connections that speak no known protocol {turns|is|are} listed and not judged; --where protocol=tcp looks at them alone.",
-                    turns = turns
+                    turns = unjudged
                 ));
                 if d.verdict.side == Side::None && are_slow_beside {
                     d.verdict.sentence = text!(
                         "{judged} Not judged beside them: {turns,} turn{turns||s} of a protocol that is not known, {mean} each.",
                         judged = d.verdict.sentence,
-                        turns = turns,
-                        mean = Value::Duration(beside_ns),
+                        turns = unjudged,
+                        mean = Value::Duration(unjudged_ns),
                     );
                 }
             }

@@ -89,7 +89,8 @@ pub struct Diagnoser {
     application: Option<Arc<Application>>,
     server_app: [Option<RowMatch>; 2],
     unmatched: Vec<Unmatched>,
-    /// How long calls took that one of two captures has whole, and of which the other lacks something.
+    /// How long calls took that one of two captures has whole, and of which the other lacks something; and slow ones of servers
+    /// that it does not show.
     cut_ns: i64,
     /// Those of which rows are wanted.
     unpaired: Option<Vec<Unpaired>>,
@@ -510,6 +511,13 @@ impl Diagnoser {
     pub(crate) fn took_ns(&self) -> i64 {
         let took = self.captures.iter().map(|c| c.response.total_ns());
         took.max().unwrap_or(0)
+    }
+
+    /// How many that capture has, and how long they took on average.
+    pub(crate) fn longest(&self) -> (u64, i64) {
+        let times = self.captures.iter().map(|c| &c.response);
+        let longest = times.max_by_key(|times| times.total_ns());
+        longest.map_or((0, 0), |times| (times.count(), times.mean_ns()))
     }
 
     /// Whether they take longer than calls may, in one of the captures.

@@ -4,6 +4,7 @@ use super::Diagnoser;
 use super::seen::Seen;
 use crate::half::{Completeness, Half};
 use crate::results::{CaptureResult, OpResult, Unmatched, Unpaired, Why};
+use crate::stats::Distribution;
 
 impl Diagnoser {
     /// Why calls have no twin.
@@ -14,6 +15,8 @@ impl Diagnoser {
         seen: &Seen,
         results: &[CaptureResult],
     ) {
+        // Of servers at whose hosts nobody captured.
+        let mut elsewhere = Distribution::default();
         for (i, calls) in left.iter().enumerate() {
             let other = &results[1 - i];
             for call in calls {
@@ -40,9 +43,16 @@ impl Diagnoser {
                 if is_absent && of_both && !self.captures[1 - i].gaps.is_empty() {
                     self.cut(call);
                 }
+                if why == Why::NotInServerCapture && !of_both {
+                    elsewhere.add(call.response_time_ns());
+                }
                 self.unmatched(call.op).add(why);
                 self.list(i, call.row, Some(why));
             }
+        }
+        // Where they are slow, what both captures have is not what the client waits for alone.
+        if self.options.thresholds.are_passed(&elsewhere) {
+            self.cut_ns = self.cut_ns.saturating_add(elsewhere.total_ns());
         }
     }
 

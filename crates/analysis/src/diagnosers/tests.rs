@@ -8,6 +8,18 @@ const MS: i64 = 1_000_000;
 
 /// So many calls of a protocol, one after another, that wait so long each for the server.
 fn feed(d: &mut Diagnosers, protocol: Protocol, count: u32, wait_ms: i64) {
+    feed_to(d, 0, 9_000, protocol, count, wait_ms);
+}
+
+/// The same as capture `which` has them, of a server's port.
+fn feed_to(
+    d: &mut Diagnosers,
+    which: usize,
+    port: u16,
+    protocol: Protocol,
+    count: u32,
+    wait_ms: i64,
+) {
     let end = |host, port| Endpoint {
         address: [10, 0, 0, host].into(),
         port,
@@ -26,7 +38,7 @@ fn feed(d: &mut Diagnosers, protocol: Protocol, count: u32, wait_ms: i64) {
             protocol,
             op: Name::of("X"),
             client: end(1, 40_000),
-            server: end(2, 9_000),
+            server: end(2, port),
             id: i,
             request_sequence: i,
             response_sequence: i,
@@ -47,23 +59,31 @@ fn feed(d: &mut Diagnosers, protocol: Protocol, count: u32, wait_ms: i64) {
             text: None,
             sql: None,
         };
-        d.call(0, &call);
+        d.call(which, &call);
     }
     // The client is a microsecond away.
     let mut c = crate::sql::tests::connection();
     c.handshake.syn = Some(Time(0));
     c.handshake.syn_ack = Some(Time(1_000));
     c.handshake.ack = Some(Time(2_000));
-    d.connection(0, &c);
+    d.connection(which, &c);
 }
 
 fn diagnosis(fill: impl FnOnce(&mut Diagnosers)) -> Diagnosis {
+    diagnosis_of([Some(Vantage::Server), None], 1, fill)
+}
+
+fn diagnosis_of(
+    stated: [Option<Vantage>; 2],
+    captures: usize,
+    fill: impl FnOnce(&mut Diagnosers),
+) -> Diagnosis {
     let options = Options {
         thresholds: Thresholds {
             fast_enough_ns: 2 * MS,
             tail_ns: 20 * MS,
         },
-        stated: [Some(Vantage::Server), None],
+        stated,
         clock_offset_ns: None,
         statements_bytes: u64::MAX,
         whole: true,
@@ -72,13 +92,15 @@ fn diagnosis(fill: impl FnOnce(&mut Diagnosers)) -> Diagnosis {
         passes_on: false,
         has_peers: false,
     };
-    let mut d = Diagnosers::new(1, options, None);
+    let mut d = Diagnosers::new(captures, options, None);
     fill(&mut d);
     let result = CaptureResult {
         files: vec!["a".into()],
+        first: Some(Time(0)),
+        last: Some(Time(3_600_000 * MS)),
         ..CaptureResult::default()
     };
-    d.finish(vec![result])
+    d.finish(vec![result; captures])
 }
 
 #[test]
@@ -160,4 +182,26 @@ fn turns_beside_calls_of_a_known_protocol_are_listed_and_not_judged() {
     let said = d.verdict.sentence.to_string();
     let beside = "Not judged beside them: 100 turns of a protocol that is not known, 5.00 s each.";
     assert!(said.ends_with(beside), "{said}");
+}
+
+/// Of the two servers that a client asks the other capture shows one.
+#[test]
+fn slow_calls_of_a_server_that_the_other_capture_does_not_show_are_not_acquitted() {
+    let of = |elsewhere_ms| {
+        let stated = [Some(Vantage::Client), Some(Vantage::Server)];
+        diagnosis_of(stated, 2, |d| {
+            for which in [0, 1] {
+                feed_to(d, which, 2_049, Protocol::Nfs3, 200, 1);
+            }
+            feed_to(d, 0, 5_432, Protocol::Pgsql, 30, elsewhere_ms);
+        })
+    };
+    let d = of(50);
+    let said = d.verdict.sentence.to_string();
+    assert_eq!(d.verdict.side, Side::Undetermined, "{said}");
+    assert!(
+        said.contains("Calls that took 1.50 s are whole in one of the captures only"),
+        "{said}"
+    );
+    assert_eq!(of(1).verdict.side, Side::None);
 }
