@@ -21,7 +21,7 @@ pub enum EpisodeKind {
     ClosingWindow,
     /// The window was full until an acknowledgement moved it on.
     SmallWindow,
-    /// The same, while round trips took several times as long as the path does: what filled it waited before a line that was
+    /// The same, while round trips took twice as long as the path does, or longer: what filled it waited before a line that was
     /// full, or for its reader, and in a larger one more would only have waited for longer.
     QueuedWindow,
     /// A small segment was held back (RFC 896) for a delayed acknowledgement (RFC 1122).

@@ -9,7 +9,9 @@
 //!
 //! # How sure
 //! A wait counts only if its end was an acknowledgement that moved the window, and
-//! what left then did not fit before.
+//! what left then did not fit before. Nothing is said where round trips took twice
+//! as long as the path does: what fills the window then stands before a line that is
+//! full, or waits for its reader, and in a larger one more would.
 //!
 //! # What to check next
 //! SO_RCVBUF set by the application (it switches autotuning off), tcp_rmem, window
@@ -42,7 +44,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
     let cost = window_ns(facts, waits.direction);
     let small = facts.under_way(waits.direction, class);
-    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing() {
+    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing(cost) {
         return None;
     }
     if window_scaling_off::refuser(facts, &waits).is_some() {
@@ -101,6 +103,23 @@ mod tests {
             "The client offers 16,384 bytes at most, and a round trip takes 20.0 ms: more cannot be \
              under way."
         );
+    }
+
+    #[test]
+    fn a_window_that_fills_a_queue_is_nobody_s_for_certain() {
+        let queued = |ns: i64| {
+            found(Rule::SmallWindow, |f| {
+                for (kind, ns) in [
+                    (EpisodeKind::QueuedWindow, ns),
+                    (EpisodeKind::SmallWindow, TOTAL_NS / 2 - ns),
+                ] {
+                    f.held(Direction::ToClient, kind, 10, ns);
+                }
+                f.account.under_way[1][TimeClass::SmallWindow] = TOTAL_NS / 2;
+            })
+        };
+        assert!(queued(TOTAL_NS / 4).is_some());
+        assert!(queued(TOTAL_NS / 4 + 1).is_none());
     }
 
     #[test]

@@ -95,13 +95,17 @@ impl<'a> UnderWay<'a> {
     }
 
     /// Whether what fills the window waits in a queue on the way: with a larger window it only would for
-    /// longer. Round trips are several times what they are where nothing waits.
-    pub(super) fn is_queueing(&self) -> bool {
-        self.queued_ns > self.ns / 2 || self.has_long_trips()
+    /// longer. Round trips are queue for the most part: longer by more than what they are where nothing waits.
+    pub(super) fn is_queueing(&self, cost_ns: i64) -> bool {
+        match self.round_trips.count {
+            // Of calls each wait shows it; where most do not, what connections waited in all says nothing.
+            0 => self.ns - self.queued_ns < cost_ns / 2,
+            _ => self.has_long_trips(),
+        }
     }
 
     fn has_long_trips(&self) -> bool {
-        const TIMES: i64 = 3;
+        const TIMES: i64 = 2;
         // What passes next to its receiver is acknowledged at once, or nearly.
         const WAY_NS: i64 = 1_000_000;
         let trips = &self.round_trips;

@@ -37,8 +37,8 @@ const EARLIER_IP_ID_WITHIN_NS: i64 = 200 * MILLISECOND;
 const PROMPT_NS: i64 = 20 * MILLISECOND;
 /// Round trips differ by less without any queue.
 const QUEUED_NS: i64 = MILLISECOND / 2;
-/// Round trips so many times the shortest have a queue in them, where so much fills it.
-const QUEUEING_TIMES: i64 = 3;
+/// Round trips so many times the shortest are queue for the most part, where so much fills it.
+const QUEUEING_TIMES: i64 = 2;
 const QUEUEING_SEGMENTS: u64 = 4;
 /// RFC 5681 section 3.2.
 pub(super) const FAST_RETRANSMIT_ACKS: u32 = 3;
@@ -71,7 +71,12 @@ impl RoundTrip {
         self.usual_ns >= MILLISECOND && queued <= (self.least_ns / 4).max(QUEUED_NS)
     }
 
-    /// Whether so many bytes in flight wait on the way, or for their reader: several times as long as the path takes, and not
+    /// The same for certain: of a short way half a millisecond is much.
+    pub(super) fn is_all_way(self) -> bool {
+        self.usual_ns >= MILLISECOND && self.usual_ns - self.least_ns <= self.least_ns / 4
+    }
+
+    /// Whether so many bytes in flight wait on the way, or for their reader: for longer than the path takes by itself, and not
     /// for a timer of the receiver, which acknowledges every second segment (RFC 5681, section 4.2).
     pub(super) fn is_queueing(self, flight: u64, full_sized: u64) -> bool {
         let long_ns = (self.least_ns.saturating_mul(QUEUEING_TIMES)).max(MILLISECOND);

@@ -459,7 +459,7 @@ impl Window {
             (false, false) => EpisodeKind::SmallWindow,
         };
         // Before a line that is full, or a reader that is slow, more would only wait for longer in a larger one.
-        let run = (self.run.take()).filter(|_| round_trip.is_unqueued());
+        let run = (self.run.take()).filter(|_| round_trip.is_all_way());
         let run = run.filter(|run| run.goes_on(kind, full.since));
         let since = run.as_ref().map_or(full.since, |run| run.since);
         if s.mark.time - since.time < WORTH_TELLING_NS {
