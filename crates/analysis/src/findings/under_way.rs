@@ -100,35 +100,45 @@ impl<'a> UnderWay<'a> {
         match self.round_trips.count {
             // Of calls each wait shows it; where most do not, what connections waited in all says nothing.
             0 => self.ns - self.queued_ns < cost_ns / 2,
-            _ => self.has_long_trips(),
+            // What its receiver keeps back is no queue.
+            _ => self.has_long_trips(self.receiver_takes_ns().unwrap_or(0)),
         }
     }
 
-    fn has_long_trips(&self) -> bool {
+    /// Whether round trips, but for so much of each, are queue for the most part.
+    fn has_long_trips(&self, but_for_ns: i64) -> bool {
         const TIMES: i64 = 2;
         // What passes next to its receiver is acknowledged at once, or nearly.
         const WAY_NS: i64 = 1_000_000;
         let trips = &self.round_trips;
-        let longer_ns = trips.p50_ns - trips.min_ns.saturating_mul(TIMES);
-        trips.count > 0 && longer_ns > 0 && trips.p50_ns >= WAY_NS
+        let usual_ns = trips.p50_ns - but_for_ns;
+        trips.count > 0 && usual_ns > trips.min_ns.saturating_mul(TIMES) && usual_ns >= WAY_NS
     }
 
     /// Whether its receiver acknowledges as late, as the capture beside that shows: there is no way on which it waits.
     pub(super) fn is_acknowledged_late(&self) -> bool {
-        let receivers = match self.direction {
+        if !self.has_long_trips(0) {
+            return false;
+        }
+        let is_there = self.receivers() == Some(self.capture);
+        let late_ns = self.receiver_takes_ns();
+        is_there || late_ns.is_some_and(|ns| ns >= self.round_trips.p50_ns / 2)
+    }
+
+    /// The capture next to its receiver.
+    fn receivers(&self) -> Option<usize> {
+        match self.direction {
             Direction::ToServer => self.facts.server,
             Direction::ToClient => self.facts.client,
-        };
-        let Some(receivers) = receivers.filter(|_| self.has_long_trips()) else {
-            return false;
-        };
-        if receivers == self.capture {
-            return true;
         }
-        let capture = &self.facts.captures[receivers];
-        let there = self.hosts.and_then(|hosts| capture.ways.of(hosts));
-        let late_ns = there.and_then(|known| known[self.direction.index()].usual_ns());
-        late_ns.is_some_and(|ns| ns >= self.round_trips.p50_ns / 2)
+    }
+
+    /// How long its receiver usually takes to acknowledge, as a capture beside that shows that is not the one its round trips are
+    /// of.
+    fn receiver_takes_ns(&self) -> Option<i64> {
+        let receivers = self.receivers().filter(|there| *there != self.capture)?;
+        let known = self.facts.captures[receivers].ways.of(self.hosts?)?;
+        known[self.direction.index()].usual_ns()
     }
 
     /// Of which `cost_ns` is held against somebody.
