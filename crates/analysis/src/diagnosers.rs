@@ -16,6 +16,7 @@ use crate::charts::Charts;
 use crate::compare::Snapshot;
 use crate::compare::gather::Wire;
 use crate::diagnose::{Diagnoser, Kind, Options};
+use crate::facts::FEW_TURNS;
 use crate::files::{self, Exports, Files};
 use crate::ledgers::{Look, Looked};
 use crate::pressure::Ends;
@@ -376,7 +377,7 @@ impl Diagnosers {
         };
         let subject = self.subject(calls, turns);
         let (unjudged, unjudged_ns) = self.turns.longest();
-        let are_slow_beside = self.turns.are_slow();
+        let are_slow_beside = unjudged >= FEW_TURNS && self.turns.are_slow();
         let (judged, listed) = match subject {
             Subject::Turns | Subject::Streams => (&mut self.turns, &mut self.calls),
             Subject::Calls => (&mut self.calls, &mut self.turns),

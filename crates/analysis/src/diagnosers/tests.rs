@@ -182,6 +182,12 @@ fn turns_beside_calls_of_a_known_protocol_are_listed_and_not_judged() {
     let said = d.verdict.sentence.to_string();
     let beside = "Not judged beside them: 100 turns of a protocol that is not known, 5.00 s each.";
     assert!(said.ends_with(beside), "{said}");
+    // A few say nothing.
+    let d = diagnosis(|d| {
+        feed(d, Protocol::Tcp, 19, 5_000);
+        feed(d, Protocol::Nfs3, 30, 1);
+    });
+    assert!(!d.verdict.sentence.to_string().contains("beside"));
 }
 
 /// Of the two servers that a client asks the other capture shows one.

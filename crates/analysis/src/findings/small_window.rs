@@ -10,8 +10,8 @@
 //! # How sure
 //! A wait counts only if its end was an acknowledgement that moved the window, and
 //! what left then did not fit before. Nothing is said where round trips took twice
-//! as long as the path does: what fills the window then stands before a line that is
-//! full, or waits for its reader, and in a larger one more would.
+//! as long as the path does: what fills the window then stands before a line that
+//! is full, or waits for its reader, and in a larger one more would.
 //!
 //! # What to check next
 //! SO_RCVBUF set by the application (it switches autotuning off), tcp_rmem, window
