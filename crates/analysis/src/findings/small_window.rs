@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let waits = UnderWay::most(facts, class, |d| window_ns(facts, d))?;
     let cost = window_ns(facts, waits.direction);
     let small = facts.under_way(waits.direction, class);
-    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing(cost) {
+    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing() {
         return None;
     }
     if window_scaling_off::refuser(facts, &waits).is_some() {

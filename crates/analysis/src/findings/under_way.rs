@@ -96,13 +96,10 @@ impl<'a> UnderWay<'a> {
 
     /// Whether what fills the window waits in a queue on the way: with a larger window it only would for
     /// longer. Round trips are queue for the most part: longer by more than what they are where nothing waits.
-    pub(super) fn is_queueing(&self, cost_ns: i64) -> bool {
-        match self.round_trips.count {
-            // Of calls each wait shows it; where most do not, what connections waited in all says nothing.
-            0 => self.ns - self.queued_ns < cost_ns / 2,
-            // What its receiver keeps back is no queue.
-            _ => self.has_long_trips(self.receiver_takes_ns().unwrap_or(0)),
-        }
+    pub(super) fn is_queueing(&self) -> bool {
+        // What its receiver keeps back is no queue.
+        let keeps_ns = self.receiver_takes_ns().unwrap_or(0);
+        self.queued_ns > self.ns / 2 || self.has_long_trips(keeps_ns)
     }
 
     /// Whether round trips, but for so much of each, are queue for the most part.

@@ -76,7 +76,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let d: Direction = waits.direction;
     let cost = window_ns(facts, d);
     let small = facts.under_way(d, class);
-    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing(cost) {
+    if !facts.holds_up(cost) || small <= cost - small || waits.is_queueing() {
         return None;
     }
     let [seems, side] = refuser(facts, &waits)?;
