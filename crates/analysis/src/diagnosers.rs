@@ -25,7 +25,7 @@ use crate::results::{
 };
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::{Gathered, WORTH_A_LOOK_NS};
-use crate::text::{Value, text};
+use crate::text::{Text, Value, text};
 use crate::tiers::{Tier, Tiers};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
@@ -411,22 +411,25 @@ impl Diagnosers {
                 "Replicas copy a log, which takes most of the time: that is judged; {calls,} call{calls||s} {calls|is|are} listed and not judged.",
                 calls = calls
             )),
-            Subject::Turns if calls > 0 => d.notes.push(text!(
-                "Connections that speak no known protocol are what is judged; {calls,} call{calls||s} of known ones {calls|is|are} listed and not judged.",
-                calls = calls
-            )),
+            Subject::Turns if calls > 0 => {
+                d.notes.push(text!(
+                    "Connections that speak no known protocol are what is judged; {calls,} call{calls||s} of known ones {calls|is|are} listed and not judged.",
+                    calls = calls
+                ));
+                let (unjudged, unjudged_ns) = self.calls.longest();
+                if d.verdict.side == Side::None && self.calls.are_slow() {
+                    let what = "of protocols that are known";
+                    d.verdict.sentence = said_beside(d.verdict.sentence, ("call", unjudged, what), unjudged_ns);
+                }
+            }
             Subject::Calls if unjudged > 0 => {
                 d.notes.push(text!(
                     "{turns,} turn{turns||s} of connections that speak no known protocol {turns|is|are} listed and not judged; --where protocol=tcp looks at them alone.",
                     turns = unjudged
                 ));
                 if d.verdict.side == Side::None && are_slow_beside {
-                    d.verdict.sentence = text!(
-                        "{judged} Not judged beside them: {turns,} turn{turns||s} of a protocol that is not known, {mean} each.",
-                        judged = d.verdict.sentence,
-                        turns = unjudged,
-                        mean = Value::Duration(unjudged_ns),
-                    );
+                    let what = "of a protocol that is not known";
+                    d.verdict.sentence = said_beside(d.verdict.sentence, ("turn", unjudged, what), unjudged_ns);
                 }
             }
             _ => {}
@@ -466,6 +469,22 @@ impl Diagnosers {
         charts.ladders = ladders;
         (d, charts, snapshot)
     }
+}
+
+/// The first sentence of what is not slow, with how long others took that are not judged.
+fn said_beside(
+    judged: Text,
+    (one, count, what): (&'static str, u64, &'static str),
+    mean_ns: i64,
+) -> Text {
+    text!(
+        "{judged} Not judged beside them: {count,} {one}{count||s} {what}, {mean} each.",
+        judged = judged,
+        count = count,
+        one = one,
+        what = what,
+        mean = Value::Duration(mean_ns),
+    )
 }
 
 /// What captures are about, which is judged; the rest is listed.

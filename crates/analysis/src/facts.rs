@@ -84,6 +84,7 @@ pub struct Facts<'a> {
     pub links: Vec<Link>,
     /// How long calls took that one of two captures has whole, and of which the other lacks something.
     pub cut_ns: i64,
+    pub elsewhere_ns: i64,
     /// How long calls of a single capture waited while their host did not even acknowledge them.
     pub unheard_ns: i64,
     /// Whether requests of some calls had been sent before the capture began.
@@ -130,6 +131,11 @@ impl<'a> Facts<'a> {
     pub(crate) fn captured_ns(&self) -> Option<i64> {
         match self.account.basis {
             Basis::Streams => Some(self.account.total_ns),
+            // Of other clients the server's has the calls.
+            _ if self.others.is_some() => {
+                let all = self.captures.iter();
+                all.filter_map(CaptureFacts::captured_ns).max()
+            }
             _ => self.captures[self.client.unwrap_or(0)].captured_ns(),
         }
     }

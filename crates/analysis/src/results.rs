@@ -472,8 +472,8 @@ pub struct Diagnosis {
     pub lost: Option<[u64; 2]>,
     /// How long connections were busy of which no ledger tells, as requests under way at a time cannot be told apart.
     pub untold_ns: i64,
-    /// How long calls took that one of two captures has whole, and of which the other lacks something: no ledger
-    /// tells of them either.
+    /// How long calls took that one of two captures has whole, and of which the other lacks something, or which were slow and
+    /// of servers that it does not show: no ledger tells of them either.
     pub cut_ns: i64,
 }
 

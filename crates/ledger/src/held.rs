@@ -191,7 +191,9 @@ impl Cause {
         match kind {
             EpisodeKind::Recovery => Cause::Loss,
             EpisodeKind::ZeroWindow | EpisodeKind::ClosingWindow => Cause::NotReading,
-            EpisodeKind::SmallWindow | EpisodeKind::QueuedWindow => Cause::SmallWindow,
+            EpisodeKind::SmallWindow => Cause::SmallWindow,
+            // The reader's, or a line's: its receiver's end shows which.
+            EpisodeKind::QueuedWindow => Cause::Unknown,
             EpisodeKind::NagleDelayedAck => Cause::NagleDelayedAck,
             EpisodeKind::DelayedAck => Cause::DelayedAck,
             EpisodeKind::SenderPause | EpisodeKind::SenderSilence => Cause::NotWriting,

@@ -98,6 +98,7 @@ impl Diagnoser {
             streams: &streams,
             links: links.clone(),
             cut_ns: self.cut_ns,
+            elsewhere_ns: self.elsewhere_ns,
             unheard_ns: self.alone.unheard_ns,
             varied: &self.alone.varied,
             behind_skips: self.alone.behind_skips,
@@ -125,6 +126,12 @@ impl Diagnoser {
             false => (verdict(&facts, &findings), findings),
         };
         let findings = explaining(findings, &verdict);
+        if facts.elsewhere_ns > 0 {
+            notes.push(text!(
+                "Slow calls to servers that the other capture does not show took {ns}: the client's capture alone tells of them.",
+                ns = Value::Duration(facts.elsewhere_ns)
+            ));
+        }
         let untold_ns = facts.untold_ns();
         if untold_ns > 0 {
             notes.push(text!(
@@ -133,6 +140,11 @@ impl Diagnoser {
             ));
         }
         let few_long = facts.few_long();
+        // The server's capture has calls of other clients.
+        let elapsed_ns = match facts.others {
+            Some(_) => facts.captured_ns().unwrap_or(elapsed_ns),
+            None => elapsed_ns,
+        };
         let account = facts.account;
         notes.extend(streams.notes(account.calls));
         let lost = are_two.then(|| streams.lost());
@@ -166,7 +178,7 @@ impl Diagnoser {
             streams_ledger,
             lost,
             untold_ns,
-            cut_ns: self.cut_ns,
+            cut_ns: self.cut_ns.saturating_add(self.elsewhere_ns),
         };
         self.cap = account.cap.as_ref().map(|(cap, server)| (*server, cap.cap));
         self.at_client = Some(main);

@@ -89,9 +89,10 @@ pub struct Diagnoser {
     application: Option<Arc<Application>>,
     server_app: [Option<RowMatch>; 2],
     unmatched: Vec<Unmatched>,
-    /// How long calls took that one of two captures has whole, and of which the other lacks something; and slow ones of servers
-    /// that it does not show.
+    /// How long calls took that one of two captures has whole, and of which the other lacks something.
     cut_ns: i64,
+    /// How long the client waited for servers that are slow, and that the other capture does not show.
+    elsewhere_ns: i64,
     /// Those of which rows are wanted.
     unpaired: Option<Vec<Unpaired>>,
     /// Matched calls by pair of hosts, the lower address first: its calls, and those of the other.
@@ -165,6 +166,7 @@ impl Diagnoser {
             server_app: held_against(server_app.as_ref(), Whose::Server),
             unmatched: Vec::new(),
             cut_ns: 0,
+            elsewhere_ns: 0,
             unpaired: None,
             hosts: HashMap::default(),
             of_both: HashSet::default(),

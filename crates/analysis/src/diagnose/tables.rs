@@ -5,6 +5,8 @@ use super::seen::Seen;
 use crate::half::{Completeness, Half};
 use crate::results::{CaptureResult, OpResult, Unmatched, Unpaired, Why};
 use crate::stats::Distribution;
+use model::{Endpoint, limits};
+use std::collections::BTreeMap;
 
 impl Diagnoser {
     /// Why calls have no twin.
@@ -16,7 +18,7 @@ impl Diagnoser {
         results: &[CaptureResult],
     ) {
         // Of servers at whose hosts nobody captured.
-        let mut elsewhere = Distribution::default();
+        let mut elsewhere = BTreeMap::<Endpoint, Distribution>::default();
         for (i, calls) in left.iter().enumerate() {
             let other = &results[1 - i];
             for call in calls {
@@ -43,16 +45,32 @@ impl Diagnoser {
                 if is_absent && of_both && !self.captures[1 - i].gaps.is_empty() {
                     self.cut(call);
                 }
-                if why == Why::NotInServerCapture && !of_both {
-                    elsewhere.add(call.response_time_ns());
+                let waited_ns = match (call.completeness, why) {
+                    (_, Why::NotInServerCapture) => Some(call.response_time_ns()),
+                    // Until the capture ended, at least.
+                    (Completeness::Unanswered, Why::NoResponse) if i == client => {
+                        let own = &results[i];
+                        own.last.map(|last| last - call.request_first.time)
+                    }
+                    _ => None,
+                };
+                let is_kept =
+                    elsewhere.len() < limits::HOST_PAIRS || elsewhere.contains_key(&call.server);
+                if let Some(ns) = waited_ns.filter(|_| !of_both && is_kept) {
+                    elsewhere.entry(call.server).or_default().add(ns);
                 }
                 self.unmatched(call.op).add(why);
                 self.list(i, call.row, Some(why));
             }
         }
-        // Where they are slow, what both captures have is not what the client waits for alone.
-        if self.options.thresholds.are_passed(&elsewhere) {
-            self.cut_ns = self.cut_ns.saturating_add(elsewhere.total_ns());
+        // Where one of them is slow, what both captures have is not what the client waits for alone.
+        if !self.of_both.is_empty() {
+            let slow = elsewhere
+                .values()
+                .filter(|times| self.options.thresholds.are_passed(times));
+            self.elsewhere_ns = slow
+                .map(Distribution::total_ns)
+                .fold(0, i64::saturating_add);
         }
     }
 

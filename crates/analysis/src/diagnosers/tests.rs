@@ -162,7 +162,13 @@ fn slow_calls_are_judged_however_many_turns_pass_beside_them() {
     assert_eq!(d.verdict.side, Side::Server);
     // Calls take next to nothing of what passes.
     assert_eq!(of(4_000, 1, 3).verdict.side, Side::Server);
-    assert_eq!(of(8_000, 1, 3).verdict.side, Side::None);
+    let d = of(8_000, 1, 3);
+    assert_eq!(d.verdict.side, Side::None);
+    let said = d.verdict.sentence.to_string();
+    assert!(
+        said.ends_with("20 calls of protocols that are known, 3.00 ms each."),
+        "{said}"
+    );
 }
 
 #[test]

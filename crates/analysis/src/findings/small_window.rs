@@ -106,23 +106,6 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_fills_a_queue_is_nobody_s_for_certain() {
-        let queued = |ns: i64| {
-            found(Rule::SmallWindow, |f| {
-                for (kind, ns) in [
-                    (EpisodeKind::QueuedWindow, ns),
-                    (EpisodeKind::SmallWindow, TOTAL_NS / 2 - ns),
-                ] {
-                    f.held(Direction::ToClient, kind, 10, ns);
-                }
-                f.account.under_way[1][TimeClass::SmallWindow] = TOTAL_NS / 2;
-            })
-        };
-        assert!(queued(TOTAL_NS / 4).is_some());
-        assert!(queued(TOTAL_NS / 4 + 1).is_none());
-    }
-
-    #[test]
     fn a_window_that_is_rather_closed_is_another_finding_s() {
         assert!(window(TOTAL_NS / 4, TOTAL_NS / 4).is_none());
     }

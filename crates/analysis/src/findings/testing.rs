@@ -217,6 +217,7 @@ impl Fixture {
             streams: &self.streams,
             links: self.links.clone(),
             cut_ns: self.cut_ns,
+            elsewhere_ns: 0,
             unheard_ns: self.unheard_ns,
             some_began_before: false,
             varied: &self.varied,

@@ -27,8 +27,6 @@ pub(super) struct UnderWay<'a> {
     pub repeats: u64,
     /// And how long together.
     pub ns: i64,
-    /// Of it, for a full window before which round trips were that long.
-    queued_ns: i64,
     /// How long the window was closed, of connections that have such waits.
     pub zero_window_ns: i64,
     /// The largest window offered where the longest of them was.
@@ -55,7 +53,6 @@ impl<'a> UnderWay<'a> {
             count: 0,
             repeats: 0,
             ns: 0,
-            queued_ns: 0,
             zero_window_ns: 0,
             window_bytes: 0,
             round_trips: RoundTrips::default(),
@@ -80,8 +77,9 @@ impl<'a> UnderWay<'a> {
             Kind::Turns => UnderWay::of_connections(facts, d, class, ns(d)),
             Kind::Calls => {
                 let kinds = EpisodeKind::ALL.into_iter();
-                let own =
-                    |kind: &EpisodeKind| kind.class() == class && *kind != EpisodeKind::DelayedAck;
+                // What fills a queue is charged to nobody.
+                let others = [EpisodeKind::DelayedAck, EpisodeKind::QueuedWindow];
+                let own = |kind: &EpisodeKind| kind.class() == class && !others.contains(kind);
                 UnderWay::of_episodes(facts, d, &kinds.filter(own).collect::<Vec<_>>())
             }
         }
@@ -99,7 +97,7 @@ impl<'a> UnderWay<'a> {
     pub(super) fn is_queueing(&self) -> bool {
         // What its receiver keeps back is no queue.
         let keeps_ns = self.receiver_takes_ns().unwrap_or(0);
-        self.queued_ns > self.ns / 2 || self.has_long_trips(keeps_ns)
+        self.has_long_trips(keeps_ns)
     }
 
     /// Whether round trips, but for so much of each, are queue for the most part.
@@ -198,9 +196,6 @@ impl<'a> UnderWay<'a> {
         let mut waits = UnderWay::none(facts, d);
         waits.count = of.iter().map(|e| e.worst.count).sum();
         waits.ns = of.iter().map(|e| e.ns).sum();
-        if kinds.contains(&EpisodeKind::QueuedWindow) {
-            waits.queued_ns = all[EpisodeKind::QueuedWindow].ns;
-        }
         let longest_ns = of.iter().map(|e| e.longest_ns).max().unwrap_or(0);
         let repeats = waits
             .ns

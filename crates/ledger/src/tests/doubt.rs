@@ -303,6 +303,28 @@ fn a_full_window_is_unread_for_as_long_as_its_receiver_shows() {
     assert_eq!(told(queued(40, 20), held(0, 50)), [10, 50]);
 }
 
+/// Whether a line or the reader lets no more pass the sender's end does not show.
+#[test]
+fn a_window_that_fills_a_queue_is_nobody_s_from_its_sender_s_end() {
+    let told = |kind| {
+        let mut held = Held::default();
+        held.add(Direction::ToClient, kind, 40 * MS);
+        let call = One {
+            wait_ns: 10 * MS,
+            response_passing_ns: 100 * MS,
+            held: HeldUp {
+                passing: held,
+                ..HeldUp::default()
+            },
+            ..One::default()
+        };
+        let ledger = of_one(&call, &one_facts(Half::Here, Half::ANY));
+        [Cause::SmallWindow, Cause::Unknown].map(|cause| charged(&ledger, cause).map(|ns| ns.lo_ns))
+    };
+    assert_eq!(told(EpisodeKind::SmallWindow)[0], Some(40 * MS));
+    assert_eq!(told(EpisodeKind::QueuedWindow), [None, Some(40 * MS)]);
+}
+
 /// A server that may not send is silent; and whatever a reply that nobody sees waited for, a client that did not read is no network.
 #[test]
 fn what_a_client_did_not_read_is_his_though_nobody_sees_where_the_answer_stands() {

@@ -67,15 +67,18 @@ struct Full {
 struct Run {
     since: Mark,
     last: Mark,
+    /// How long the window had room between them.
+    passed_ns: i64,
     kind: EpisodeKind,
 }
 
 impl Run {
     /// Whether the window was full again so soon that what passed between is next to nothing.
     fn goes_on(&self, kind: EpisodeKind, full_since: Mark) -> bool {
-        let passed_ns = full_since.time - self.last.time;
         let waited_ns = self.last.time - self.since.time;
-        kind == self.kind && (0..=waited_ns / NEXT_TO_NOTHING).contains(&passed_ns)
+        let free_ns = full_since.time - self.last.time;
+        let is_next = free_ns >= 0 && self.passed_ns + free_ns <= waited_ns / NEXT_TO_NOTHING;
+        kind == self.kind && is_next
     }
 }
 
@@ -459,12 +462,20 @@ impl Window {
             (false, false) => EpisodeKind::SmallWindow,
         };
         // Before a line that is full, or a reader that is slow, more would only wait for longer in a larger one.
-        let run = (self.run.take()).filter(|_| round_trip.is_all_way());
-        let run = run.filter(|run| run.goes_on(kind, full.since));
-        let since = run.as_ref().map_or(full.since, |run| run.since);
+        let is_all_way = round_trip.is_all_way();
+        let run = (self.run.take()).filter(|run| is_all_way && run.goes_on(kind, full.since));
+        let (since, passed_ns) = run.map_or((full.since, 0), |run| {
+            (run.since, run.passed_ns + (full.since.time - run.last.time))
+        });
         if s.mark.time - since.time < WORTH_TELLING_NS {
             let last = s.mark;
-            self.run = Some(Box::new(Run { since, last, kind }));
+            let run = Run {
+                since,
+                last,
+                passed_ns,
+                kind,
+            };
+            self.run = is_all_way.then(|| Box::new(run));
             return;
         }
         let stretch = Stretch {

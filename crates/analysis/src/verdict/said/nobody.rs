@@ -64,7 +64,7 @@ pub(super) fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
         "Nobody is to blame for certain. Calls that took {cut} are whole in one of the captures only, next to {total} of calls in both.{known} See what each capture says alone.",
-        cut = Value::Duration(facts.cut_ns),
+        cut = Value::Duration(facts.cut_ns.saturating_add(facts.elsewhere_ns)),
         total = Value::Duration(a.total_ns),
         known = beside(known),
     )
@@ -302,16 +302,6 @@ pub(super) fn not_slow(facts: &Facts<'_>, findings: &[Finding]) -> Text {
         Basis::Server => "The server is not slow: the",
         _ => "Nothing is slow on the wire: the",
     };
-    // What a single one took is not known.
-    let are_in_order = facts.captures.iter().any(|c| c.in_order > 0);
-    if are_in_order || facts.others.is_some() || d.count() == 0 || facts.are_few_whole() {
-        return text!(
-            "{what} {calls,} calls take {mean} on average.",
-            what = what,
-            calls = a.calls,
-            mean = each(facts, a.total_ns),
-        );
-    }
     // Work that fails is not slow.
     let failing = findings.iter().find(|f| {
         matches!(
@@ -322,6 +312,28 @@ pub(super) fn not_slow(facts: &Facts<'_>, findings: &[Finding]) -> Text {
                 | Rule::StaleConnection
         )
     });
+    let failing = failing.map_or_else(Text::default, |f| {
+        text!(
+            " But {title} ({code}).",
+            title = f.title.decapitalised(),
+            code = f.rule.code(),
+        )
+    });
+    // What a single one took is not known.
+    let are_in_order = facts.captures.iter().any(|c| c.in_order > 0);
+    if are_in_order || facts.others.is_some() || d.count() == 0 || facts.are_few_whole() {
+        return text!(
+            "{what} {calls,} call{calls||s} take{calls|s|} {least}{mean} on average.{failing}",
+            what = what,
+            calls = a.calls,
+            least = match facts.others {
+                Some(_) => "at least ",
+                None => "",
+            },
+            mean = each(facts, a.total_ns),
+            failing = failing,
+        );
+    }
     text!(
         "{what} {calls,} call{calls||s} take{calls|s|} {mean} on average, {most} at most{beyond}.{failing}",
         what = what,
@@ -332,11 +344,7 @@ pub(super) fn not_slow(facts: &Facts<'_>, findings: &[Finding]) -> Text {
             true => " (what the client sees beyond is not in this capture)",
             false => "",
         },
-        failing = failing.map_or_else(Text::default, |f| text!(
-            " But {title} ({code}).",
-            title = f.title.decapitalised(),
-            code = f.rule.code(),
-        )),
+        failing = failing,
     )
 }
 

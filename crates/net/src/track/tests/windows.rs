@@ -166,7 +166,7 @@ fn a_window_that_fills_a_queue_is_not_small() {
         told.into_iter().map(|(kind, _)| kind).collect()
     };
     assert_eq!(kinds(12 * MS), [EpisodeKind::SmallWindow]);
-    assert_eq!(kinds(5 * MS), [EpisodeKind::SmallWindow]);
+    assert_eq!(kinds(7 * MS), [EpisodeKind::SmallWindow]);
     let queued = kinds(2 * MS);
     assert!(queued.contains(&EpisodeKind::QueuedWindow), "{queued:?}");
 }
