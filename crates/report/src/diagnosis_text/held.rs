@@ -133,13 +133,9 @@ fn unseen(d: &Diagnosis, calls: u64, total_ns: i64) -> String {
         return String::new();
     }
     let text = format!(
-        "Of it {} are of {} that {}: so long they waited at least.",
+        "Of it {} are of {} that the capture has not whole: so long they waited at least.",
         format_duration(ns),
-        counted(calls, "call"),
-        match d.captures.len() {
-            2 => "the captures do not both have whole",
-            _ => "the capture has not whole",
-        }
+        counted(calls, "call")
     );
     wrap("", 0, &text)
 }
