@@ -84,6 +84,7 @@ pub struct Facts<'a> {
     pub links: Vec<Link>,
     /// How long calls took that one of two captures has whole, and of which the other lacks something.
     pub cut_ns: i64,
+    /// How long the client waited for slow servers that the other capture does not show.
     pub elsewhere_ns: i64,
     /// How long calls of a single capture waited while their host did not even acknowledge them.
     pub unheard_ns: i64,
