@@ -41,6 +41,36 @@ def together(*jobs):
         raise failed[0]
 
 
+def beside(case, sessions, other):
+    """Statements' operations; `other` gets what runs beside them ready, and gives what to run."""
+    with case.bench(noise_limits=BUSY) as b:
+        PostgreSQL(b)
+        run = other(b)
+        b.wire("both delay_us=150")
+        told = []
+        with b.capture():
+            together(lambda: told.extend(postgresql.load(b, sessions)), run)
+        return told
+
+
+def web(readers):
+    def ready(b):
+        pages = [sys.executable, f"{SOURCES}/pages.py"]
+        server = b.start(b.server.command(*b.preload, *pages, "serve", b.server.address, WEB, 1000), stderr=subprocess.DEVNULL)
+        b.until(lambda: b.server.listens(WEB), server, "the web server")
+        return lambda: b.run(b.client, *pages, "read", b.server.address, WEB, readers, 4, 4)
+
+    return ready
+
+
+def files(rate):
+    def ready(b):
+        Ganesha(b)
+        return lambda: nfsload.load(b, rate=rate, secs=4, ops=300, jobs=4, name="files")
+
+    return ready
+
+
 def judged(rows, **more):
     took_ms = [(r["t_done_ns"] - r["t_issue_ns"]) / 1e6 for r in rows if r["op"] == "select"]
     if sum(took_ms) / len(took_ms) <= expect.FAST_ENOUGH_MS:
@@ -57,19 +87,7 @@ def judged(rows, **more):
     draw=lambda d: dict(query_ms=d.log_uniform(15, 300), readers=d.randint(2, 8)),
 )
 def beside_web(case, query_ms, readers=6):
-    with case.bench(noise_limits=BUSY) as b:
-        PostgreSQL(b)
-        serve = [sys.executable, f"{SOURCES}/pages.py", "serve", b.server.address, WEB, 1000]
-        web = b.start(b.server.command(*b.preload, *serve), stderr=subprocess.DEVNULL)
-        b.until(lambda: b.server.listens(WEB), web, "the web server")
-        b.wire("both delay_us=150")
-        told = []
-        with b.capture():
-            together(
-                lambda: told.extend(postgresql.load(b, statements(query_ms, 1))),
-                lambda: b.run(b.client, sys.executable, f"{SOURCES}/pages.py", "read", b.server.address, WEB, readers, 4, 4),
-            )
-    return judged(told)
+    return judged(beside(case, statements(query_ms, 1), web(readers)))
 
 
 @kind(
@@ -81,18 +99,8 @@ def beside_web(case, query_ms, readers=6):
     draw=lambda d: dict(query_ms=d.log_uniform(10, 150), rate=d.randint(20, 100)),
 )
 def beside_nfs(case, query_ms, rate=60):
-    with case.bench(noise_limits=BUSY) as b:
-        PostgreSQL(b)
-        Ganesha(b)
-        b.wire("both delay_us=150")
-        told = []
-        with b.capture():
-            together(
-                lambda: told.extend(postgresql.load(b, statements(query_ms, 3, 5))),
-                lambda: nfsload.load(b, rate=rate, secs=4, ops=300, jobs=4, name="files"),
-            )
     where = [expect.on(SLOW, share=[0.85, 1.01], server=":5432$")] if query_ms else []
-    return judged(told, where=where)
+    return judged(beside(case, statements(query_ms, 3, 5), files(rate)), where=where)
 
 
 @kind(

@@ -115,13 +115,13 @@ impl<'a> UnderWay<'a> {
         if !self.has_long_trips(0) {
             return false;
         }
-        let is_there = self.receivers() == Some(self.capture);
+        let is_there = self.at_receiver() == Some(self.capture);
         let late_ns = self.receiver_takes_ns();
         is_there || late_ns.is_some_and(|ns| ns >= self.round_trips.p50_ns / 2)
     }
 
     /// The capture next to its receiver.
-    fn receivers(&self) -> Option<usize> {
+    fn at_receiver(&self) -> Option<usize> {
         match self.direction {
             Direction::ToServer => self.facts.server,
             Direction::ToClient => self.facts.client,
@@ -131,8 +131,8 @@ impl<'a> UnderWay<'a> {
     /// How long its receiver usually takes to acknowledge, as a capture beside that shows that is not the one its round trips are
     /// of.
     fn receiver_takes_ns(&self) -> Option<i64> {
-        let receivers = self.receivers().filter(|there| *there != self.capture)?;
-        let known = self.facts.captures[receivers].ways.of(self.hosts?)?;
+        let there = self.at_receiver().filter(|at| *at != self.capture)?;
+        let known = self.facts.captures[there].ways.of(self.hosts?)?;
         known[self.direction.index()].usual_ns()
     }
 

@@ -275,8 +275,12 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
         None if facts.account.total_ns == 0 && facts.response().count() == 0 => {
             return Ground::NoCalls;
         }
-        None if !facts.calls_are_slow() && facts.elsewhere_ns > 0 => return Ground::Cut(None),
-        None if !facts.calls_are_slow() => return Ground::NotSlow,
+        None if !facts.calls_are_slow() => {
+            return match facts.elsewhere_ns {
+                0 => Ground::NotSlow,
+                _ => Ground::Cut(None),
+            };
+        }
         None => {}
     }
     let [first, second, third] = *blames;

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 /// Shorter waits for a window are not worth telling.
 const WORTH_TELLING_NS: i64 = MILLISECOND;
-/// Of a wait: such a share.
+/// Waits between which the window had room for less than this share of them are one.
 const NEXT_TO_NOTHING: i64 = 16;
 /// Data that leaves this soon after a window opened was waiting for it; beyond a round trip.
 const RELEASED_WITHIN_NS: i64 = MILLISECOND;
@@ -68,17 +68,18 @@ struct Run {
     since: Mark,
     last: Mark,
     /// How long the window had room between them.
-    passed_ns: i64,
+    room_ns: i64,
     kind: EpisodeKind,
 }
 
 impl Run {
-    /// Whether the window was full again so soon that what passed between is next to nothing.
-    fn goes_on(&self, kind: EpisodeKind, full_since: Mark) -> bool {
-        let waited_ns = self.last.time - self.since.time;
+    /// How long the window had room in all, if it is full again so soon that this is next to nothing.
+    fn goes_on(&self, kind: EpisodeKind, full_since: Mark) -> Option<i64> {
+        let lasted_ns = self.last.time - self.since.time;
         let free_ns = full_since.time - self.last.time;
-        let is_next = free_ns >= 0 && self.passed_ns + free_ns <= waited_ns / NEXT_TO_NOTHING;
-        kind == self.kind && is_next
+        let room_ns = self.room_ns + free_ns;
+        let is_next = free_ns >= 0 && room_ns <= lasted_ns / NEXT_TO_NOTHING;
+        (kind == self.kind && is_next).then_some(room_ns)
     }
 }
 
@@ -463,16 +464,15 @@ impl Window {
         };
         // Before a line that is full, or a reader that is slow, more would only wait for longer in a larger one.
         let is_all_way = round_trip.is_all_way();
-        let run = (self.run.take()).filter(|run| is_all_way && run.goes_on(kind, full.since));
-        let (since, passed_ns) = run.map_or((full.since, 0), |run| {
-            (run.since, run.passed_ns + (full.since.time - run.last.time))
-        });
+        let run = self.run.take().filter(|_| is_all_way);
+        let joined = run.and_then(|run| Some((run.since, run.goes_on(kind, full.since)?)));
+        let (since, room_ns) = joined.unwrap_or((full.since, 0));
         if s.mark.time - since.time < WORTH_TELLING_NS {
             let last = s.mark;
             let run = Run {
                 since,
                 last,
-                passed_ns,
+                room_ns,
                 kind,
             };
             self.run = is_all_way.then(|| Box::new(run));
