@@ -48,6 +48,8 @@ struct Cut<'a> {
     capture: usize,
     reset: ResetSeen,
     side: Side,
+    /// Neither end sent it, as both ends' captures show.
+    unsent: bool,
 }
 
 fn check(facts: &Facts<'_>) -> Option<Finding> {
@@ -91,7 +93,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "{n} connection{n||s} ended with a reset while something was under way{proof}.",
             n = shown.len(),
             proof = match side {
-                Side::Network if facts.captures.len() == 2 =>
+                Side::Network if shown.iter().all(|c| c.unsent) =>
                     "; the host it claims to be from did not send it",
                 Side::Network =>
                     "; the host it claims to be from has another time to live, or went on as if nothing were",
@@ -141,12 +143,15 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     // Of two that crossed the one that cut something off counts.
     let (reset, capture, last) = seen.min_by_key(|(r, _, last)| !cuts_off(r, last))?;
     // Who sends a reset has it in its own capture: where each end has only the other's, neither sent any.
-    let forged = match c.resets.as_slice() {
-        [Some(at_client), Some(at_server)] => {
-            at_client.direction == Direction::ToClient && at_server.direction == Direction::ToServer
-        }
-        _ => reset.odd_ttl || (forged && !reset.counts_on),
+    let in_both = match c.resets.as_slice() {
+        [Some(at_client), Some(at_server)] => Some([at_client.direction, at_server.direction]),
+        _ => None,
     };
+    let unsent = in_both == Some([Direction::ToClient, Direction::ToServer]);
+    // Who looks for open ports makes his first packet himself, and his host resets what is answered.
+    let has_spoken = last.iter().any(Option::is_some);
+    let is_odd = (reset.odd_ttl && has_spoken) || (forged && !reset.counts_on);
+    let forged = unsent || (in_both.is_none() && is_odd);
     if !forged && !cuts_off(&reset, last) {
         return None;
     }
@@ -165,6 +170,7 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
         capture,
         reset,
         side,
+        unsent,
     })
 }
 
@@ -254,6 +260,23 @@ mod tests {
         };
         assert_eq!(forged(20, 9).unwrap().side, Side::Network);
         assert!(forged(20, 10).is_none());
+    }
+
+    #[test]
+    fn who_looks_for_open_ports_resets_them_himself() {
+        let odd = |asked: Option<Time>| {
+            let mut c = connection();
+            c.resets = vec![Some(ResetSeen {
+                direction: Direction::ToServer,
+                odd_ttl: true,
+                ..reset_seen()
+            })];
+            c.last_data = vec![[asked, None]];
+            found(Rule::ConnectionReset, |f| f.streams.connections = vec![c])
+        };
+        assert!(odd(None).is_none());
+        let why = odd(Some(Time(5))).unwrap().why.to_string();
+        assert!(why.contains("has another time to live"), "{why}");
     }
 
     #[test]
