@@ -170,7 +170,8 @@ pub struct ResetSeen {
     pub counts_on: bool,
     /// It answers a SYN.
     pub refuses: bool,
-    /// Its sender had ended its data before (FIN): a closed socket answers so to what still comes.
+    /// Its sender had ended its data before (FIN), or may have with bytes that never came by: a closed socket answers so to what
+    /// still comes.
     pub after_fin: bool,
     /// When the other side first acknowledged that, if it had.
     pub end_heard: Option<Time>,

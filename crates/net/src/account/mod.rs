@@ -215,6 +215,12 @@ impl Meter {
         self.sender(d).identified(id, payload, full_sized, now);
     }
 
+    /// Direction `d` acknowledged what the capture lacks of the other one.
+    #[cold]
+    pub(crate) fn missed_peer(&mut self, d: Direction) {
+        self.sender(d).missed_peer();
+    }
+
     /// Data of direction `d` was acknowledged, or its window changed.
     pub(crate) fn acknowledged(&mut self, d: Direction, ack: Acknowledgement) {
         self.sender(d).acknowledged(&ack);

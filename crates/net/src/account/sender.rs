@@ -299,6 +299,11 @@ impl Sender {
         self.hear(News::Data(mark));
     }
 
+    /// It shows to have data of the peer that the capture lacks.
+    pub(super) fn missed_peer(&mut self) {
+        self.gap.heard.missed_peer = true;
+    }
+
     pub(super) fn acknowledged(&mut self, ack: &Acknowledgement) {
         if ack.position > self.acknowledged_here {
             if ack.alone && self.acknowledged_here > 0 {

@@ -150,7 +150,8 @@ fn settle_holes<H: Handler>(
         let lack = Lack {
             end: hole.end,
             missing,
-            at: s.mark,
+            at: hole.exposed.mark,
+            now,
             order: s.order,
             shown: hole.exposed.packet,
         };
@@ -164,6 +165,7 @@ fn settle_holes<H: Handler>(
             end,
             missing: true,
             at: s.mark,
+            now,
             order: s.order,
             shown: packet,
         };
@@ -185,8 +187,10 @@ fn lacked_before(stream: &Stream, packet: u64) -> Option<u64> {
 pub(super) struct Lack {
     pub end: u64,
     pub missing: bool,
-    /// The packet at which it is told.
+    /// The packet that showed it; where only an acknowledgement did, and at the end, that at which it is told.
     pub at: Mark,
+    /// When it is told, and the order of that packet.
+    pub now: Time,
     pub order: u64,
     /// The number of the packet that showed it.
     pub shown: u64,
@@ -206,7 +210,7 @@ impl Lack {
         stream.given_up = Some(GivenUp {
             start,
             end,
-            at: self.at.time,
+            at: self.now,
             counted: self.missing,
         });
     }
@@ -243,7 +247,7 @@ pub(super) fn give_up<H: Handler>(
             first.note(peer);
             first.tell(out, d.reverse(), peer, end);
         }
-        drain(out, d, [&mut *stream, &mut *peer], lack.at.time, lack.order);
+        drain(out, d, [&mut *stream, &mut *peer], lack.now, lack.order);
         if lacked_before(peer, lack.shown).is_some() {
             continue;
         }

@@ -3,6 +3,7 @@
 
 use super::MILLISECOND;
 use super::sequence::data_position;
+use super::size::ETHERNET;
 use super::stream::{FAST_RETRANSMIT_ACKS, Start, Stream};
 use super::tcp::TIMEOUT_NS;
 use crate::Segment;
@@ -92,7 +93,9 @@ pub(super) fn tell(
     peer: &mut Stream,
     handshake: &Handshake,
 ) {
-    if meter.is_opening() && !s.tcp.flags.syn() {
+    // Where the capture lost the client's first, the server's goes before what ends the handshake.
+    let opens = meter.is_opening() || handshake.ack == Some(s.mark.time);
+    if opens && !s.tcp.flags.syn() {
         opened(meter, s, handshake);
     }
     let full_sized = full_size(s, stream);
@@ -212,14 +215,19 @@ fn opened(meter: &mut Meter, s: &Segment, handshake: &Handshake) {
 
 /// The most data that segment `s` of `stream` carries on the wire.
 pub(super) fn full_size(s: &Segment, stream: &Stream) -> u64 {
-    let options = u64::from(s.tcp.options_take());
-    stream.full_sized().saturating_sub(options).max(1)
+    let others = u64::from(s.tcp.others_take());
+    usual_size(s, stream).saturating_sub(others).max(1)
 }
 
-/// The most data that segments of `stream` carry as a rule, of which `s` acknowledges some.
+/// The most data that segments of `stream` carry as a rule, of which `s` acknowledges some. Where no handshake told it, the
+/// largest that was seen has its time stamps beside it.
 fn usual_size(s: &Segment, stream: &Stream) -> u64 {
-    let options = u64::from(s.tcp.stamps_take());
-    stream.full_sized().saturating_sub(options).max(1)
+    let stamps = s.tcp.stamps_take().into();
+    let usual = match stream.mss {
+        Some(mss) => u64::from(mss).saturating_sub(stamps),
+        None => u64::from(stream.largest).min(u64::from(ETHERNET).saturating_sub(stamps)),
+    };
+    usual.max(1)
 }
 
 /// Whether a segment of so many bytes, or the last of those that offloading joined in it, is smaller
@@ -254,6 +262,9 @@ fn heard(
     }
     if std::mem::take(&mut stream.received_twice) {
         meter.received_twice(d);
+    }
+    if position > stream.sent && before.peer_acknowledged.is_some_and(|a| position > a) {
+        meter.missed_peer(d.reverse());
     }
     let raw = u32::from(s.tcp.window);
     let window = match stream.window.scale {

@@ -276,7 +276,9 @@ impl Tcp {
         let (stream, peer) = both(&mut self.streams, d);
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
-        let after_fin = stream.fin.is_some();
+        // What its peer has acknowledged and never came by may have been its end.
+        let lacks_own = stream.acknowledged.is_some_and(|a| a > stream.sent);
+        let after_fin = stream.fin.is_some() || lacks_own;
         let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
         // What it acknowledges and never came by may have been the end.
@@ -368,12 +370,13 @@ impl Tcp {
     /// Nothing comes any more: delivers what is held behind holes of either direction, those that showed first
     /// first, and tells what is missing at the end.
     fn give_up_holes<H: Handler>(&mut self, out: &mut Output<'_, H>, last: Mark, order: u64) {
-        while let Some((shown, d, end)) = self.first_hole() {
+        while let Some((shown, d, end, at)) = self.first_hole() {
             let (stream, peer) = both(&mut self.streams, d);
             let lack = Lack {
                 end,
                 missing: stream.acknowledged.is_some_and(|a| a >= end),
-                at: last,
+                at: at.unwrap_or(last),
+                now: last.time,
                 order,
                 shown,
             };
@@ -382,17 +385,17 @@ impl Tcp {
         }
     }
 
-    /// Up to where bytes are missing, of the direction in which that showed first, and in which packet.
-    fn first_hole(&self) -> Option<(u64, Direction, u64)> {
-        let of = |d: Direction, stream: &Stream| {
-            let (shown, end) = match stream.reassembly.hole() {
-                Some(hole) => (hole.exposed.packet, hole.end),
-                None => match stream.missing() {
-                    0 => return None,
-                    missing => (u64::MAX, stream.reassembly.next + missing),
-                },
-            };
-            Some((shown, d, end))
+    /// Up to where bytes are missing, of the direction in which that showed first, and in which packet, if in one.
+    fn first_hole(&self) -> Option<(u64, Direction, u64, Option<Mark>)> {
+        let of = |d: Direction, stream: &Stream| match stream.reassembly.hole() {
+            Some(hole) => {
+                let shown = hole.exposed;
+                Some((shown.packet, d, hole.end, Some(shown.mark)))
+            }
+            None => match stream.missing() {
+                0 => None,
+                missing => Some((u64::MAX, d, stream.reassembly.next + missing, None)),
+            },
         };
         let [to_server, to_client] = &self.streams;
         let both = [

@@ -32,6 +32,8 @@ pub(super) struct Heard {
     /// The sender probed the shut window: it had more to send.
     pub probed: bool,
     pub peer: bool,
+    /// The peer sent data that the capture lacks: the sender may have waited for that.
+    pub missed_peer: bool,
 }
 
 impl Gap {

@@ -53,6 +53,10 @@ impl Sender {
             self.ledger.charge(TimeClass::Transfer, now);
             return false;
         }
+        if gap.heard.missed_peer {
+            self.ledger.charge(TimeClass::Unknown, now);
+            return false;
+        }
         if gap.heard.probed
             && let Some(opened) = gap.opened()
         {

@@ -57,6 +57,10 @@ pub(super) fn acknowledge<H: Handler>(
     let alone = s.payload_length == 0 && !s.tcp.flags.syn() && !s.tcp.flags.fin();
     let mut advanced = None;
     if position > before {
+        if position > stream.sent {
+            // What it acknowledges and the capture lacks may be what it answers.
+            peer.held.peer_sent();
+        }
         let echo = s.tcp.timestamps.map(|(_, echo)| echo);
         let newest = (stream.flight).acknowledge(before, position, stream.sacked, echo);
         if let Some(newest) = &newest {

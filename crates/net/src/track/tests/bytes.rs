@@ -469,3 +469,20 @@ fn packets_of_the_server_that_its_identifications_skip_are_told_where_they_count
     }
     assert_eq!(t.one().skips, [0; 0]);
 }
+
+#[test]
+fn full_segments_of_a_connection_that_had_begun_take_one_identification_each() {
+    let mut t = Script::new();
+    for i in 0..40 {
+        let at = 1 + i * 1_000;
+        let stamps = Some((i, 7));
+        let data = t.c(at, 1, &[b'x'; 1_000]);
+        data.tcp.timestamps = stamps;
+        // One before it did not come by.
+        data.ip_id = data.ip_id.map(|id| id + u16::from(i >= 30));
+        t.s(1, at + 1_000, b"").tcp.timestamps = stamps;
+    }
+    let seen = t.measured(1_000 * MS);
+    let [sent, _] = seen.summary().accounts.as_deref().unwrap();
+    assert_eq!(sent.skipped_identifications, Some(1));
+}

@@ -98,6 +98,54 @@ fn a_silence_with_nothing_in_flight_and_an_open_window_is_the_sender_s() {
 }
 
 #[test]
+fn who_has_had_bytes_that_the_capture_lacks_may_have_waited_for_them() {
+    let waited = |acknowledged: u32| {
+        let mut t = opened();
+        t.c(1, 1, &[b'x'; FULL]);
+        t.wait(MS);
+        t.s(1, 1_001, b"");
+        t.wait(300 * MS);
+        t.c(1_001, acknowledged, &[b'x'; FULL]);
+        let seen = t.measured(10_000 * MS);
+        let of = &seen.summary().accounts.as_ref().unwrap()[0].time_ns;
+        let own = [TimeClass::SenderApplication, TimeClass::Unknown];
+        (pauses(&t), own.map(|class| of[class] / MS))
+    };
+    assert_eq!(waited(1), (vec![301], [301, 0]));
+    assert_eq!(waited(101), (vec![], [0, 301]));
+}
+
+#[test]
+fn the_handshake_tells_how_far_a_client_is_though_its_acknowledgement_came_late_or_was_lost() {
+    // Captured at the server, 20 ms from a client that fills a window of two segments: of what it sends first the capture has
+    // the acknowledgement alone, or all.
+    let waited = |has_all: bool| {
+        let mut t = opened();
+        let offer = 2 * FULL as u16;
+        t.segments.pop();
+        t.segments[1].tcp.window = offer;
+        t.wait(20 * MS);
+        if has_all {
+            t.c(1, 1, &[b'x'; FULL]);
+        }
+        t.s(1, 1_001, b"").tcp.window = offer;
+        let mut sent = 1_001;
+        for _ in 0..10 {
+            for _ in 0..2 {
+                t.c(sent, 1, &[b'x'; FULL]);
+                sent += FULL as u32;
+            }
+            t.s(1, sent, b"").tcp.window = offer;
+            t.wait(20 * MS);
+        }
+        let seen = t.measured(10_000 * MS);
+        let of = &seen.summary().accounts.as_ref().unwrap()[0].time_ns;
+        [TimeClass::SenderApplication, TimeClass::SmallWindow].map(|class| of[class] / (20 * MS))
+    };
+    assert_eq!([waited(true), waited(false)], [[0, 9]; 2]);
+}
+
+#[test]
 fn a_window_is_known_once_it_was_often_filled_to_the_byte() {
     // Four segments are in flight, and the next leaves when one of them is acknowledged.
     let held = |window: u16| {
