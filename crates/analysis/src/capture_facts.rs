@@ -10,14 +10,13 @@ use crate::locks::Locks;
 use crate::losses::Losses;
 use crate::sent_again::SentAgain;
 use crate::stats::Distribution;
-use crate::text::{Text, Value, text};
 use crate::think::Think;
 use crate::waits::PerKind;
 use crate::ways::Ways;
 use crate::work::is_sql;
 use crate::worst::{Exhibit, Worst};
 use hashbrown::{HashMap, HashSet};
-use ledger::{FullLine, One, Paced};
+use ledger::{FullLine, Paced};
 use model::limits;
 use model::{
     Call, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Endpoint, Episode,
@@ -25,6 +24,7 @@ use model::{
 };
 
 mod delays;
+mod silence;
 mod trouble;
 
 pub use delays::{Delays, Varied, Varies};
@@ -40,9 +40,6 @@ pub struct OpFacts {
     pub incomplete: u64,
     pub errors: u64,
 }
-
-/// What is lost twice is sent for the third time within so much: a timer of a second at first, and twice that then (RFC 6298).
-const SENT_AGAIN_NS: i64 = 3_000_000_000;
 
 /// Counts over all connections of a capture, by direction of the calls.
 #[derive(Clone, Debug, Default)]
@@ -468,31 +465,6 @@ impl CaptureFacts {
             let sum = &mut self.tcp.unscaled_ns[d.index()][refuser];
             *sum = own.fold(*sum, |sum, e| sum.saturating_add(e.ns));
         }
-    }
-
-    /// Says how many calls had no answer yet, if any.
-    pub(crate) fn still_waiting(&self) -> Option<Text> {
-        let (calls, longest_ns) = self.unanswered;
-        (calls > 0).then(|| {
-            text!(
-                "{calls,} call{calls||s} still waited for an answer when the connection or the capture ended, the longest for {longest}: counted as long as that.",
-                calls = calls,
-                longest = Value::Duration(longest_ns),
-            )
-        })
-    }
-
-    /// Of what a call waited on with nothing heard any more on its connection, how long its server is known not to have
-    /// answered: it was heard on others, and what is sent is sent again, if it is lost.
-    #[must_use]
-    pub fn unanswered_ns(&self, call: &One) -> i64 {
-        if call.silent_ns <= 0 {
-            return 0;
-        }
-        let heard = self.heard.get(&call.server).copied();
-        let until = heard.map_or(i64::MIN, |at| at.0.saturating_sub(SENT_AGAIN_NS));
-        let since = call.at_ns.saturating_add(call.response_ns());
-        until.saturating_sub(since).clamp(0, call.silent_ns)
     }
 
     /// Whether waits say little of the server: replies were passing for much of the time, so that others

@@ -81,6 +81,8 @@ pub struct Step {
 #[derive(Clone, Default, Debug)]
 pub struct Aligned {
     pub clock: Option<Clock>,
+    /// No clocks that run fit, and there are too few calls to say when one was set.
+    pub is_torn: bool,
     pub steps: Vec<Step>,
     /// Where one was set: the alignments before and behind, by the client's time of their first call.
     pub parts: Vec<(Time, Clock)>,
@@ -263,6 +265,8 @@ impl Corridor {
             ..Aligned::default()
         };
         let (Some(steps), Some(first), Some(last)) = (steps, parts.first(), parts.last()) else {
+            aligned.is_torn = given.is_none() && !self.fits();
+            aligned.clock = aligned.clock.filter(|_| !aligned.is_torn);
             return aligned;
         };
         aligned.clock = match steps.is_empty() {
@@ -547,6 +551,26 @@ mod tests {
                 "{out} {back_again}"
             );
         }
+    }
+
+    #[test]
+    fn where_one_was_set_during_the_only_call_there_is_no_alignment() {
+        let during = |by_ns: i64| {
+            let mut c = Corridor::default();
+            let (sent, took) = (10_000_000_000, 2_000_000_000);
+            let came = Time(sent + 300_000);
+            let answered = Time(sent + took + by_ns);
+            c.add((Time(sent), came), (Time(sent + took + 300_000), answered));
+            let aligned = c.align(None);
+            (aligned.is_torn, aligned.clock.is_some())
+        };
+        assert_eq!(during(0), (false, true));
+        assert_eq!(
+            during(-500_000_000),
+            (false, true),
+            "so long the way may take"
+        );
+        assert_eq!(during(2_000_000_000), (true, false));
     }
 
     proptest! {

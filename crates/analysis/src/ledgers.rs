@@ -254,13 +254,10 @@ impl BothWhole<'_> {
         if self.unsure.is_empty() {
             return self.kept.waited_ns();
         }
-        let mut waited_ns = 0i64;
-        self.kept.each(|call| {
-            if !self.is_stepped(call) {
-                waited_ns = waited_ns.saturating_add(call.response_ns);
-            }
-        });
-        waited_ns
+        (self.kept).sum(|call| match self.is_stepped(call) {
+            true => 0,
+            false => call.response_ns,
+        })
     }
 
     /// Shows each call's ledger, in the order in which they were matched.
@@ -453,8 +450,12 @@ impl OneWhole<'_> {
     /// What clients waited at least: beyond what was seen the way between them and the capture and back.
     fn waited_ns(&self) -> i64 {
         let [_, to_client] = self.halves;
+        let seen_ns = match self.capture.may_lack_answers() {
+            true => self.kept.sum(|call| call.response_ns().max(0)),
+            false => self.kept.waited_ns(),
+        };
         if to_client.is_here() {
-            return self.kept.waited_ns();
+            return seen_ns;
         }
         let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
         let are_late = !self.capture.sent_again.is_empty() || !self.capture.delays.is_empty();
@@ -464,20 +465,14 @@ impl OneWhole<'_> {
                 let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
                 beyond(self.halves).saturating_mul(calls)
             }
-            false => {
-                let mut beyond_ns = 0i64;
-                self.kept.each(|call| {
-                    let halves = self.halves_of(call);
-                    let [_, to_client] = halves;
-                    let later_ns =
-                        self.sent_again_ns(halves, call) + call.late_before_ns(to_client);
-                    let own_ns = beyond(halves).saturating_add(later_ns);
-                    beyond_ns = beyond_ns.saturating_add(own_ns);
-                });
-                beyond_ns
-            }
+            false => self.kept.sum(|call| {
+                let halves = self.halves_of(call);
+                let [_, to_client] = halves;
+                let later_ns = self.sent_again_ns(halves, call) + call.late_before_ns(to_client);
+                beyond(halves).saturating_add(later_ns)
+            }),
         };
-        self.kept.waited_ns().saturating_add(beyond_ns)
+        seen_ns.saturating_add(beyond_ns)
     }
 
     /// How much later than its end here a call's answer was sent again, lost on the way to the client.
@@ -499,9 +494,14 @@ impl OneWhole<'_> {
         let [to_server, to_client] = self.halves;
         let mut ledger = Ledger::default();
         let mut facts = OneFacts::of(to_server, to_client, self.waits_tell);
+        let may_lack_answers = self.capture.may_lack_answers();
         kept.drain(|call| {
             (call.locked_ns, call.lock_ns) =
                 (self.coincidence).judged(call.work, call.locked_ns, call.lock_ns);
+            if may_lack_answers {
+                // It may have been answered at once.
+                call.hidden_ns += std::mem::take(&mut call.silent_ns);
+            }
             let call = &*call;
             [facts.to_server, facts.to_client] = self.halves_of(call);
             facts.varies_ns = match call.may_queue && !facts.to_server.is_here() {

@@ -97,6 +97,14 @@ impl<T: Pack> Kept<T> {
         }
     }
 
+    /// What each of them is worth, together.
+    #[must_use]
+    pub fn sum(&self, worth_ns: impl Fn(&T) -> i64) -> i64 {
+        let mut sum_ns = 0i64;
+        self.each(|item| sum_ns = sum_ns.saturating_add(worth_ns(item)));
+        sum_ns
+    }
+
     /// The same for the last time: what was shown is freed.
     pub fn drain(&mut self, mut look: impl FnMut(&mut T)) {
         let mut item = T::default();

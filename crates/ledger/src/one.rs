@@ -524,6 +524,12 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     let hi_ns = hi_ns.map(|hi| hi.saturating_add(longer_ns));
     let least = hi_ns.map_or(0, |hi| (own - hi - resent - unheard).max(0));
     let most = (own - half.lo_ns).max(0);
+    let (mut least, mut stall) = (least, stall);
+    if call.has_holes && !call.held.waiting.is_free(back) {
+        // It may have been held for all of it: since when does not show behind bytes that are missing.
+        (least, stall) = (0, 0);
+        ledger.charge(Cause::Unknown, d, Bounds::between(0, own));
+    }
     let lock = call.lock_ns.clamp(0, least);
     ledger.charge(Cause::Lock, d, Bounds::exactly(lock));
     let (least, most, stall) = (least - lock, most - lock, (stall - lock).max(0));

@@ -290,7 +290,10 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
         one.lost = Lost::Hidden;
     }
     let is_cut_off = b.hidden_ns.is_some() && b.response_first != b.response;
-    one.has_holes = facts.lacks_bytes(b.work, b.connection, (from, to), is_cut_off);
+    // Behind what is missing nobody knows since when an answer had waited that was held when it left.
+    let is_held = !one.held.waiting.is_free(Direction::ToClient);
+    one.has_holes = facts.lacks_bytes(b.work, b.connection, (from, to), is_cut_off)
+        || is_held && facts.holes.lie_within(b.connection, asked, answered);
     if !resent {
         one.stall_ns = facts.stalled(b.server, asked, answered);
     }

@@ -347,6 +347,9 @@ impl Diagnoser {
             false => (&pair[client], &pair[1 - client]),
             true => (&pair[1 - client], &pair[client]),
         };
+        if c.has_bounds() && s.has_bounds() && self.of_both.len() < limits::HOST_PAIRS {
+            self.of_both.insert((c.client.address, c.server));
+        }
         match (c.completeness, s.completeness) {
             _ if c.has_times() && s.has_times() => {
                 // The header may be hidden in one capture only.
@@ -357,9 +360,6 @@ impl Diagnoser {
                 self.matched.add(op, c, s, backwards);
                 if backwards {
                     self.list(1 - client, c.row, None);
-                }
-                if self.of_both.len() < limits::HOST_PAIRS {
-                    self.of_both.insert((c.client.address, c.server));
                 }
                 let has_time = !backwards && (c.is_complete() || s.is_complete());
                 if let (true, Some(ladders)) = (has_time, &mut self.ladders) {
@@ -423,7 +423,11 @@ impl Diagnoser {
         let mut longer: Vec<i64> = self.undecided.iter().filter(complete).map(longer).collect();
         // A clock that is set meanwhile makes a few calls seem to take any time.
         longer.sort_unstable();
-        let client = usize::from(longer.get(longer.len() / 2).is_some_and(|ns| *ns < 0));
+        let is_second = longer.get(longer.len() / 2).is_some_and(|ns| *ns < 0);
+        self.decided(usize::from(is_second));
+    }
+
+    fn decided(&mut self, client: usize) {
         self.client = Some(client);
         for pair in std::mem::take(&mut self.undecided) {
             self.add_pair(client, &pair);

@@ -85,17 +85,22 @@ impl Diagnoser {
     pub(super) fn see_two(&mut self, results: &mut [CaptureResult], gathered: &Gathered) -> Seen {
         let left: [Vec<HalfCall>; 2] = self.join.finish(&mut self.pairs);
         self.take_pairs();
+        let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp));
         if self.client.is_none() {
-            self.decide();
+            // No clock that was set changes handshakes as it does the few calls that there are.
+            match vantage::client_of_two(&own) {
+                Some(client) => self.decided(client),
+                None => self.decide(),
+            }
         }
+        let own = own.map(|own| own.vantage);
         let stated = self.options.stated.iter().any(Option::is_some);
         let mut are_told = false;
         if self.matched.client.count() == 0 && !stated {
             // Without a call in both, connections of both say where they were taken, or their own packets.
             let exchanged = gathered.are_exchanged();
             are_told = exchanged.is_some();
-            let own = || [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
-            if exchanged.unwrap_or_else(|| own() == [Vantage::Server, Vantage::Client]) {
+            if exchanged.unwrap_or(own == [Vantage::Server, Vantage::Client]) {
                 self.client = Some(1);
             }
         }
@@ -105,6 +110,7 @@ impl Diagnoser {
             .settle(&self.captures[client], &self.captures[server], None);
         let Aligned {
             clock,
+            is_torn,
             steps,
             parts,
             ways,
@@ -126,13 +132,13 @@ impl Diagnoser {
         let difference_ns = self.matched.mean_difference_ns();
         for (i, side) in [(client, Vantage::Client), (server, Vantage::Server)] {
             results[i].side = Some(side);
-            results[i].concluded = Some(vantage::conclude(&self.captures[i].tcp).vantage);
+            results[i].concluded = Some(own[i]);
             results[i].side_from = if stated {
                 "stated".into()
             } else if self.matched.client.count() > 0 {
-                let than_there = match side {
-                    Vantage::Client => "longer",
-                    _ => "less",
+                let than_there = match (side == Vantage::Client) == (difference_ns >= 0) {
+                    true => "longer",
+                    false => "less",
                 };
                 text!(
                     "the same calls take {difference} {than_there} here",
@@ -169,6 +175,9 @@ impl Diagnoser {
                 way = if step.by_ns < 0 { "behind" } else { "ahead" },
             )
         }));
+        if is_torn {
+            notes.push("No two clocks that run fit the calls that both captures hold: one was set meanwhile, and they are too few to tell when. How long they take on either way is not known.".into());
+        }
         let evicted: u64 = self.join.evicted().iter().sum();
         if evicted > 0 {
             notes.push(text!(

@@ -42,7 +42,8 @@ impl Diagnoser {
                 // Its packets are missing there, and not only hidden.
                 let is_absent = matches!(why, Why::NotInServerCapture | Why::NotInClientCapture);
                 let of_both = self.of_both.contains(&(call.client.address, call.server));
-                if is_absent && of_both && !self.captures[1 - i].gaps.is_empty() {
+                let is_known = is_absent || (why == Why::Incomplete && call.has_bounds());
+                if is_known && of_both && !self.captures[1 - i].gaps.is_empty() {
                     self.cut(call);
                 }
                 let waited_ns = match (call.completeness, why) {
@@ -74,7 +75,7 @@ impl Diagnoser {
         }
     }
 
-    /// One capture has this call whole, and the other lacks something of it.
+    /// One capture has this call whole, or knows how long it took at least, and the other lacks something of it.
     pub(super) fn cut(&mut self, call: &Half) {
         self.cut_ns = self.cut_ns.saturating_add(call.response_time_ns().max(0));
     }

@@ -212,7 +212,7 @@ fn slow_calls_of_a_server_that_the_other_capture_does_not_show_are_not_acquitted
     let said = d.verdict.sentence.to_string();
     assert_eq!(d.verdict.side, Side::Undetermined, "{said}");
     assert!(
-        said.contains("Calls that took 1.50 s are whole in one of the captures only"),
+        said.contains("Calls that took 1.50 s are not whole in both captures"),
         "{said}"
     );
     assert_eq!(of(1).verdict.side, Side::None);

@@ -171,6 +171,7 @@ fn excess(c: &ConnectionResult) -> Option<i64> {
     let opening = c.openings.first()?;
     let opened = match (opening.syn, opening.syn_ack) {
         (Some(_), Some(_)) => opening.ack?,
+        (Some(_), None) if speaks_on(c, opening) => return None,
         (Some(_), None) => c.last,
         (None, _) => return None,
     };
@@ -180,8 +181,25 @@ fn excess(c: &ConnectionResult) -> Option<i64> {
     (excess >= SLOW_NS && retries(c) > 0).then_some(excess)
 }
 
+/// Whether the client sent more than SYNs: it was answered, though that was not captured.
+fn speaks_on(c: &ConnectionResult, opening: &Handshake) -> bool {
+    let sent = &c.direction(Direction::ToServer).counts;
+    let of_opening = 1 + u64::from(opening.syn_retries);
+    sent.payload_bytes > 0 && sent.packets > of_opening
+}
+
+/// Whether what its server says is not in the captures: clients send it data, and none of its packets is there.
+fn is_server_mute(facts: &Facts<'_>, c: &ConnectionResult) -> bool {
+    let mut own =
+        (facts.streams.connections.iter()).filter(|o| o.server.address == c.server.address);
+    let says = |o: &ConnectionResult, d| o.direction(d).counts.packets > 0;
+    let is_asked = |o: &ConnectionResult| o.direction(Direction::ToServer).counts.payload_bytes > 0;
+    own.clone().any(is_asked) && !own.any(|o| says(o, Direction::ToClient))
+}
+
 fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
     match c.openings.as_slice() {
+        _ if is_server_mute(facts, c) => Side::Undetermined,
         [client, server] if is_challenged(c) => {
             // A capture that began later, or lacks some, has fewer of both.
             let saw_all = server.challenges >= client.challenges;
@@ -457,6 +475,48 @@ mod tests {
             h.syn_ack = Some(Time(1_005 * MS));
         };
         assert_eq!(alone(Client, late), Side::Undetermined);
+    }
+
+    /// At the server, two SYNs without an answer, and so many packets with data behind them.
+    fn unanswered(packets: u64) -> Option<Finding> {
+        let mut f = Fixture::alone(Vantage::Server);
+        let mut c = connection();
+        c.last = Time(3_000 * MS);
+        let sent = &mut c.directions[0].counts;
+        (sent.packets, sent.payload_bytes) = (2 + packets, 100 * packets);
+        c.openings = vec![Handshake {
+            syn: Some(Time(0)),
+            syn_retries: 1,
+            ..Handshake::default()
+        }];
+        f.streams.connections = vec![c];
+        f.finds(Rule::SlowConnect)
+    }
+
+    #[test]
+    fn who_goes_on_was_answered_where_the_capture_lacks_the_answer() {
+        assert_eq!(unanswered(0).map(|f| f.side), Some(Side::Server));
+        assert_eq!(unanswered(1).map(|f| f.side), None);
+    }
+
+    #[test]
+    fn nobody_is_named_where_the_server_s_packets_are_not_captured() {
+        let side = |packets: u64| {
+            let mut f = Fixture::alone(Vantage::Server);
+            let (mut c, mut other) = (connection(), connection());
+            c.last = Time(3_000 * MS);
+            c.openings = vec![Handshake {
+                syn: Some(Time(0)),
+                syn_retries: 1,
+                ..Handshake::default()
+            }];
+            other.directions[0].counts.payload_bytes = 100;
+            other.directions[1].counts.packets = packets;
+            f.streams.connections = vec![c, other];
+            f.finds(Rule::SlowConnect).map(|f| f.side)
+        };
+        assert_eq!(side(1), Some(Side::Server));
+        assert_eq!(side(0), Some(Side::Undetermined));
     }
 
     /// Of both ends or one: a SYN that is sent again for seconds, and what the server answers for an earlier connection.

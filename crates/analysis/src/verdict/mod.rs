@@ -190,8 +190,8 @@ enum Ground<'a> {
     Locked(Option<&'a Finding>),
     /// A side outweighs the others only by what its lines alone do not hold against it.
     Unexplained(Blame),
-    /// Bounds of two sides overlap; the largest finding of the first.
-    Overlap([Blame; 2], Option<&'a Finding>),
+    /// Bounds of two sides overlap; the third, if what it has for certain is worth a word; the largest finding of the first.
+    Overlap([Blame; 2], Option<Blame>, Option<&'a Finding>),
     /// Calls are not slow, or streams not busy.
     NotSlow,
     NoCalls,
@@ -328,11 +328,12 @@ fn ground<'a>(facts: &Facts<'_>, findings: &'a [Finding], blames: &[Blame; 3]) -
     };
     // Of whom it is certain that he has little the question is not, however certain: less than half of what is known.
     let has_little = first.sure_ns() < facts.account.total_ns / 2;
-    let (first, other) = match has_little && most(&first) < most(&last) {
-        true => (other, last),
-        false => (first, other),
+    let (first, other, last) = match has_little && most(&first) < most(&last) {
+        true => (other, last, first),
+        false => (first, other, last),
     };
-    Ground::Overlap([first, other], of(first.side))
+    let beside = (last.sure_ns() >= facts.account.total_ns / ACCUSED_SHARE).then_some(last);
+    Ground::Overlap([first, other], beside, of(first.side))
 }
 
 /// What is certain of the side of which most is, or of all calls.

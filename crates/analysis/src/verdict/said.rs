@@ -133,7 +133,7 @@ fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text 
         Ground::Cut(known) => cut(facts, *known),
         Ground::Locked(known) => locked(facts, *known),
         Ground::Unexplained(blame) => unexplained(facts, blame),
-        Ground::Overlap(blames, known) => overlap(facts, blames, *known),
+        Ground::Overlap(blames, beside, known) => overlap(facts, blames, beside.as_ref(), *known),
         Ground::NotSlow => not_slow(facts, findings),
         Ground::NoCalls => no_calls(facts),
     }

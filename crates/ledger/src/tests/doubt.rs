@@ -393,6 +393,31 @@ fn who_went_on_had_his_answer() {
 }
 
 #[test]
+fn behind_missing_bytes_nobody_knows_since_when_an_answer_was_held() {
+    let served = |has_holes| {
+        let mut waiting = Held::default();
+        waiting.add(Direction::ToClient, EpisodeKind::ZeroWindow, 100 * MS);
+        let call = One {
+            wait_ns: 1_000 * MS,
+            held: HeldUp {
+                waiting,
+                ..HeldUp::default()
+            },
+            has_holes,
+            ..One::default()
+        };
+        let near = one_facts(Half::Here, Half::Away(Bounds::exactly(0)));
+        let ledger = of_one(&call, &near);
+        let not_reading = charged(&ledger, Cause::NotReading);
+        assert_eq!(not_reading, Some(Bounds::exactly(100 * MS)));
+        [Cause::Service, Cause::Unknown].map(|cause| charged(&ledger, cause))
+    };
+    assert_eq!(served(false), [Some(Bounds::exactly(900 * MS)), None]);
+    let all = Some(Bounds::between(0, 900 * MS));
+    assert_eq!(served(true), [all, all]);
+}
+
+#[test]
 fn when_messages_passed_of_which_the_capture_lacks_bytes_nobody_knows() {
     let mut held = Held::default();
     held.add(Direction::ToClient, EpisodeKind::SenderPause, 200 * MS);

@@ -361,7 +361,7 @@ fn what_one_capture_lacks_is_not_outweighed_by_a_few_calls_of_both() {
     assert_eq!(d.verdict.side, Side::Undetermined, "{:?}", d.verdict);
     let sentence = d.verdict.sentence.to_string();
     assert!(
-        sentence.contains("5.00 s are whole in one of the captures only"),
+        sentence.contains("5.00 s are not whole in both captures"),
         "{sentence}"
     );
 }

@@ -63,7 +63,7 @@ pub(super) fn untold(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
 pub(super) fn cut(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "Nobody is to blame for certain. Calls that took {cut} are whole in one of the captures only, next to {total} of calls in both.{known} See what each capture says alone.",
+        "Nobody is to blame for certain. Calls that took {cut} are not whole in both captures, next to {total} of calls that are.{known} See what each capture says alone.",
         cut = Value::Duration(facts.cut_ns.saturating_add(facts.elsewhere_ns)),
         total = Value::Duration(a.total_ns),
         known = beside(known),
@@ -162,7 +162,12 @@ pub(super) fn unexplained(facts: &Facts<'_>, blame: &Blame) -> Text {
 }
 
 /// Bounds of two sides overlap: what is known of both, why no more is, and what would tell.
-pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Finding>) -> Text {
+pub(super) fn overlap(
+    facts: &Facts<'_>,
+    blames: &[Blame; 2],
+    third: Option<&Blame>,
+    known: Option<&Finding>,
+) -> Text {
     let a = &facts.account;
     let streams = a.basis == Basis::Streams;
     let held = |b: &Blame| match b.most_ns() {
@@ -185,17 +190,19 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
         ),
     };
     let [first, other] = blames;
+    let third = third.map_or_else(Text::default, |b| text!(", {third}", third = held(b)));
     if streams && known.is_none() {
         return text!(
-            "There are no calls to time here. Bytes were under way for {total}, and no one side has most of it: {first}, {other}.{cure}",
+            "There are no calls to time here. Bytes were under way for {total}, and no one side has most of it: {first}, {other}{third}.{cure}",
             total = Value::Duration(a.total_ns),
             first = held(first),
             other = held(other),
+            third = third,
             cure = cure(facts),
         );
     }
     text!(
-        "{what}: {first}, {other}{known}.{untold}{cure}",
+        "{what}: {first}, {other}{third}{known}.{untold}{cure}",
         what = match streams {
             true => text!(
                 "Of {total} in which bytes were under way no one side has most",
@@ -208,6 +215,7 @@ pub(super) fn overlap(facts: &Facts<'_>, blames: &[Blame; 2], known: Option<&Fin
         },
         first = held(first),
         other = held(other),
+        third = third,
         known = known.map_or_else(Text::default, |f| text!(
             " ({code} costs {cost})",
             code = f.rule.code(),
@@ -278,6 +286,9 @@ fn cure(facts: &Facts<'_>) -> Text {
         };
     }
     match facts.account.basis {
+        Basis::Matched if facts.captures.iter().any(|c| c.tcp.missing_gaps > 0) => {
+            " Packets are missing from the captures: take them with a larger buffer (tcpdump -B 65536).".into()
+        }
         Basis::Matched => Text::default(),
         Basis::Unknown => {
             " Say where it was taken (--client or --server), or capture the other end too.".into()
