@@ -96,7 +96,8 @@ def far_holder(case, far_ms, waiters=3, delay_ms=0.2, same=True):
     # Nobody thinks and nobody works: the path of the one that holds the row keeps the others from it.
     if not same:
         return expect.Expectation(side=["none", "network", "client", "undetermined"], forbid=["server-slow", "server-concurrency-cap"])
-    told = dict(side=["network", "undetermined"], forbid=[*NEVER, "server-slow", "server-concurrency-cap", "server-stall", "client-host-slow"])
+    # That crosses it for one statement at a time.
+    told = dict(side=["network", "client", "undetermined"], forbid=[*NEVER, "lock-wait", "server-slow", "server-concurrency-cap", "server-stall", "client-host-slow"])
     # The capture of a near client has nobody else in it: there, the server answers late.
     runs = [run for run in expect.from_each_end(**told) if run["name"] != "at the client"]
     return expect.Expectation(**told, alone=["server"], without={kind: [*told["side"], "server"] for kind in HIDDEN}, runs=runs)

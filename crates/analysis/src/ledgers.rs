@@ -5,15 +5,17 @@
 //! unloaded, how fast a line is, which trips could have been spared, what the connection's account says of
 //! the time in which a message passed.
 
+mod missing;
 #[cfg(test)]
 mod tests;
+
+pub use missing::Missing;
 
 use crate::attributes::AllAttributes;
 use crate::capture_facts::{CaptureFacts, Varies};
 use crate::facts::server_cap;
 use crate::filled::Filled;
 use crate::half::number_of;
-use crate::health::Health;
 use crate::locks::Coincidences;
 use crate::matched::{MatchedFacts, Servers};
 use crate::narrowest::Link;
@@ -86,40 +88,6 @@ pub struct Judged {
 /// Who looks at them.
 pub type Look<'a> = dyn FnMut(&Looked<'_>) + 'a;
 
-/// When datagrams were missing of which fragments had been lost, on the clock of the calls.
-#[derive(Default)]
-pub struct Missing(Vec<(Time, Time)>);
-
-impl Missing {
-    /// Of each capture, `later_ns` of whose clocks are ahead of that of the calls.
-    pub fn of<'a>(healths: impl Iterator<Item = (&'a Health, i64)>) -> Missing {
-        let of = |(health, later_ns): (&'a Health, i64)| {
-            let lost = health.fragments.incomplete().iter();
-            lost.filter_map(move |(at, lost)| {
-                let resent = lost.resent?;
-                (resent > at.time).then_some((at.time + -later_ns, resent + -later_ns))
-            })
-        };
-        let mut all: Vec<_> = healths.flat_map(of).collect();
-        all.sort_unstable();
-        Missing(all)
-    }
-
-    /// The longest that a call waited for one.
-    fn within(&self, is_datagram: bool, from_ns: i64, response_ns: i64) -> i64 {
-        if !is_datagram || self.0.is_empty() {
-            return 0;
-        }
-        let (from, to) = (Time(from_ns), Time(from_ns) + response_ns);
-        let near = self
-            .0
-            .iter()
-            .filter(|(first, last)| *first < to && *last > from);
-        let waited = near.map(|(first, last)| (*last).min(to) - (*first).max(from));
-        waited.max().unwrap_or(0)
-    }
-}
-
 /// Which call a ledger is of.
 #[derive(Clone, Copy, Debug)]
 pub struct Called {
@@ -159,12 +127,12 @@ impl Whole<'_> {
                     };
                     look(called, ledger);
                 });
-                for (others, ahead_ns) in &mut both.others {
-                    // Which trips could be spared is known of matched calls.
-                    others.each(&Spared::default(), |c, ledger| {
+                for other in &mut both.others {
+                    let ahead_ns = other.ahead_ns;
+                    other.calls.each(&other.spared, |c, ledger| {
                         let called = Called {
                             is_at_server_alone: true,
-                            at: Time(c.at_ns) + -*ahead_ns,
+                            at: Time(c.at_ns) + -ahead_ns,
                             ..of_one(c)
                         };
                         look(called, ledger);
@@ -180,7 +148,7 @@ impl Whole<'_> {
         match self {
             Whole::One(one) => one.waited_ns(),
             Whole::Both(both) => {
-                let others = both.others.iter().map(|(others, _)| others.waited_ns());
+                let others = both.others.iter().map(|other| other.calls.waited_ns());
                 others.fold(both.waited_ns(), i64::saturating_add)
             }
         }
@@ -206,6 +174,15 @@ impl Whole<'_> {
     }
 }
 
+/// The calls of a client that the server's capture of two alone can hold.
+pub struct OtherWhole<'a> {
+    pub calls: OneWhole<'a>,
+    /// How far that capture's clock is ahead.
+    pub ahead_ns: i64,
+    /// Which of its trips could have been spared.
+    pub spared: Spared,
+}
+
 /// What only the whole of two captures says.
 pub struct BothWhole<'a> {
     pub kept: Kept<Both>,
@@ -223,8 +200,8 @@ pub struct BothWhole<'a> {
     pub doubtful_ns: Option<i64>,
     /// Where a proxy is between both captures: how long the network takes to it and back at least, from both.
     pub to_proxy_ns: Option<i64>,
-    /// Calls that the server's capture alone can hold, by client, and how far its clock is ahead.
-    pub others: Vec<(OneWhole<'a>, i64)>,
+    /// Calls that the server's capture alone can hold, by client.
+    pub others: Vec<OtherWhole<'a>>,
     /// How long the server's operations took by its own times, by the number of its capture's calls.
     pub operations: Option<&'a Operations>,
 }
@@ -416,7 +393,7 @@ impl Further<'_> {
     }
 
     /// Of a call, by the number of its attributes.
-    fn of(&self, attributes: u64) -> Option<[Half; 2]> {
+    pub(crate) fn of(&self, attributes: u64) -> Option<[Half; 2]> {
         let hosts = self.attributes?.hosts(attributes)?;
         self.halves?.get(&hosts).copied()
     }

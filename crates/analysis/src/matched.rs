@@ -518,7 +518,12 @@ impl MatchedFacts {
         });
         self.clean_network.add(path + transfer);
         self.slow_network.add(shown(path, client, c));
-        self.rounds.add(c.connection, life, call.bytes, path);
+        self.rounds.add(
+            (c.connection, call.attributes.into()),
+            life,
+            call.bytes,
+            path,
+        );
         if nagle > 0 {
             self.held.add(shown(nagle, client, c));
         }

@@ -24,6 +24,8 @@ pub(crate) const ROUND_BYTES: u64 = 10 * 1_460;
 
 #[derive(Clone, Copy, Debug)]
 struct Connection {
+    /// The number of its calls' [attributes](crate::attributes), which hold its hosts.
+    attributes: u64,
     calls: u64,
     bytes: u64,
     /// Of which in requests.
@@ -159,17 +161,18 @@ impl Rounds {
     /// A call of so many bytes, of request and response, that spent `path_ns` on the way.
     pub fn add(
         &mut self,
-        id: ConnectionId,
+        (id, attributes): (ConnectionId, u64),
         (first, last): (Time, Time),
         [request, response]: [u64; 2],
         path_ns: i64,
     ) {
         if self.open.len() >= limits::ROUNDS_CONNECTIONS && !self.open.contains_key(&id) {
             self.forgotten =
-                Habit::ALL.map(|habit| self.chatter(habit, Crossing::default(), |_| 0));
+                Habit::ALL.map(|habit| self.chatter(habit, |_| Crossing::default(), |_| 0));
             self.open.clear();
         }
         let c = self.open.entry(id).or_insert(Connection {
+            attributes,
             calls: 0,
             bytes: 0,
             sent: 0,
@@ -194,12 +197,12 @@ impl Rounds {
     pub fn spared(
         &self,
         habit: Habit,
-        crossing: Crossing,
+        crossing: impl Fn(u64) -> Crossing,
         more: impl Fn(ConnectionId) -> u64,
     ) -> impl Iterator<Item = (ConnectionId, u64, u64)> {
         let each = self.open.iter();
         each.filter_map(move |(id, c)| {
-            let needed = c.needed(habit, crossing, more(*id))?;
+            let needed = c.needed(habit, crossing(c.attributes), more(*id))?;
             Some((*id, c.calls - needed, c.calls))
         })
     }
@@ -208,7 +211,7 @@ impl Rounds {
     pub(crate) fn chatter(
         &self,
         habit: Habit,
-        crossing: Crossing,
+        crossing: impl Fn(u64) -> Crossing,
         more: impl Fn(ConnectionId) -> u64,
     ) -> Chatter {
         let [questions, writes] = self.forgotten;
@@ -217,7 +220,7 @@ impl Rounds {
             Habit::Writes => writes,
         };
         for (id, c) in &self.open {
-            sum.add(c, habit, crossing, more(*id));
+            sum.add(c, habit, crossing(c.attributes), more(*id));
         }
         sum
     }
@@ -247,9 +250,14 @@ mod tests {
         let mut rounds = Rounds::default();
         for i in 0..calls {
             let first = Time(i * every * MS);
-            rounds.add(ConnectionId(7), (first, first + 10 * MS), bytes, 10 * MS);
+            rounds.add(
+                (ConnectionId(7), 0),
+                (first, first + 10 * MS),
+                bytes,
+                10 * MS,
+            );
         }
-        rounds.chatter(habit, crossing(0), |_| 0)
+        rounds.chatter(habit, |_| crossing(0), |_| 0)
     }
 
     #[test]
@@ -257,11 +265,16 @@ mod tests {
         let mut rounds = Rounds::default();
         for i in 0..300 {
             let first = Time(i * 5 * MS);
-            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+            rounds.add(
+                (ConnectionId(7), 0),
+                (first, first + 10 * MS),
+                [64, 64],
+                10 * MS,
+            );
         }
         assert_eq!(
             rounds
-                .chatter(Habit::Questions, crossing(0), |_| 0)
+                .chatter(Habit::Questions, |_| crossing(0), |_| 0)
                 .connections,
             0
         );
@@ -272,17 +285,17 @@ mod tests {
         let mut rounds = Rounds::default();
         for i in 0..300 {
             let first = Time(i * 10 * MS);
-            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 0);
+            rounds.add((ConnectionId(7), 0), (first, first + 10 * MS), [64, 64], 0);
         }
         assert_eq!(
             rounds
-                .chatter(Habit::Questions, crossing(4), |_| 0)
+                .chatter(Habit::Questions, |_| crossing(4), |_| 0)
                 .connections,
             0
         );
         assert_eq!(
             rounds
-                .chatter(Habit::Questions, crossing(9), |_| 0)
+                .chatter(Habit::Questions, |_| crossing(9), |_| 0)
                 .connections,
             1
         );
@@ -293,7 +306,7 @@ mod tests {
         let mut rounds = Rounds::default();
         for i in 0..300 {
             let first = Time(i * 10 * MS);
-            rounds.add(ConnectionId(7), (first, first + 8 * MS), [64, 64], 0);
+            rounds.add((ConnectionId(7), 0), (first, first + 8 * MS), [64, 64], 0);
         }
         let saved = |is_within| {
             let crossing = Crossing {
@@ -301,7 +314,9 @@ mod tests {
                 is_within,
                 may_lack_calls: false,
             };
-            rounds.chatter(Habit::Questions, crossing, |_| 0).saved_ns
+            rounds
+                .chatter(Habit::Questions, |_| crossing, |_| 0)
+                .saved_ns
         };
         assert!(saved(true) <= 300 * 8 * MS);
         assert!(saved(false) > 300 * 8 * MS);
@@ -327,11 +342,16 @@ mod tests {
         let mut rounds = Rounds::default();
         for i in 0..20 {
             let first = Time(i * 10 * MS);
-            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+            rounds.add(
+                (ConnectionId(7), 0),
+                (first, first + 10 * MS),
+                [64, 64],
+                10 * MS,
+            );
         }
         let spared = |more| {
             rounds
-                .spared(Habit::Questions, crossing(0), move |_| more)
+                .spared(Habit::Questions, |_| crossing(0), move |_| more)
                 .next()
         };
         assert_eq!(spared(0), None);
@@ -345,14 +365,19 @@ mod tests {
         let mut rounds = Rounds::default();
         for i in 0..100 {
             let first = Time(i * 25 * MS);
-            rounds.add(ConnectionId(7), (first, first + 10 * MS), [64, 64], 10 * MS);
+            rounds.add(
+                (ConnectionId(7), 0),
+                (first, first + 10 * MS),
+                [64, 64],
+                10 * MS,
+            );
         }
         let may_lack = |may_lack_calls| {
             let crossing = Crossing {
                 may_lack_calls,
                 ..crossing(0)
             };
-            rounds.chatter(Habit::Questions, crossing, |_| 0).calls
+            rounds.chatter(Habit::Questions, |_| crossing, |_| 0).calls
         };
         assert_eq!((may_lack(false), may_lack(true)), (0, 100));
     }

@@ -21,13 +21,13 @@ impl Spared {
         self.works.insert(habit.work(), habit.spared(is_sure));
     }
 
-    /// By connections that have this habit if the path takes so much of each call, and with so many `more` calls
-    /// than are judged.
+    /// By connections that have this habit if the path takes so much of each call, by the number of their attributes, and with
+    /// so many `more` calls than are judged.
     pub fn by_connections(
         &mut self,
         rounds: &Rounds,
         habit: Habit,
-        crossing: Crossing,
+        crossing: impl Fn(u64) -> Crossing,
         more: impl Fn(ConnectionId) -> u64,
         is_sure: bool,
     ) {

@@ -153,7 +153,8 @@ impl OneSided {
             }
             let took = b.response.time - b.request.time;
             let life = (b.request.time, b.response.time);
-            self.rounds.add(b.connection, life, b.bytes, 0);
+            let of = (b.connection, one.attributes);
+            self.rounds.add(of, life, b.bytes, 0);
             if let Some(parts) = &mut self.parts {
                 let wait = b.response_first.time - b.request_last.time;
                 parts.call(life, wait.clamp(0, took.max(0)), 0, b.bytes);

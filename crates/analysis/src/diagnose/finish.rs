@@ -6,13 +6,12 @@ use super::seen::Seen;
 use super::{Diagnoser, Kind};
 use crate::app::ServerFacts;
 use crate::compare::snapshot::Measured;
-use crate::facts::{
-    self, ACCUSED_SHARE, Account, Basis, Exhibits, Facts, WORTH_NS, worth_of_writes_ns,
-};
+use crate::facts::{self, Account, Basis, Exhibits, Facts};
 use crate::findings;
 use crate::health::Health;
 use crate::ledgers::{
-    BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, Whole, half_to_server,
+    BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, OtherWhole, Whole,
+    half_to_server,
 };
 use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
@@ -20,9 +19,8 @@ use crate::path::{Crossed, ways_to_proxy};
 use crate::places::Known;
 use crate::pressure;
 use crate::results::{CaptureResult, Diagnosis};
-use crate::rounds::{Chatter, Crossing, Habit};
+use crate::rounds::Habit;
 use crate::spared::Spared;
-use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::{Gathered, Streams};
 use crate::text::{Value, text};
 use crate::verdict::{across_proxy, exchanged, explaining, nobodys_delay, verdict};
@@ -265,7 +263,7 @@ impl Diagnoser {
         }
     }
 
-    /// The calls that the server's capture alone can hold, by client, and how far its clock is ahead.
+    /// The calls that the server's capture alone can hold, by client.
     fn others_whole<'a>(
         &'a self,
         kept: Vec<Kept<One>>,
@@ -274,7 +272,7 @@ impl Diagnoser {
         streams: Option<&'a Streams>,
         ahead_ns: i64,
         operations: Option<&'a Operations>,
-    ) -> Vec<(OneWhole<'a>, i64)> {
+    ) -> Vec<OtherWhole<'a>> {
         let Some(others) = &self.others.judged else {
             return Vec::new();
         };
@@ -295,8 +293,12 @@ impl Diagnoser {
             operations,
         };
         let all = others.clients.iter().zip(kept);
-        all.map(|(client, kept)| (of(client, kept), ahead_ns))
-            .collect()
+        all.map(|(client, kept)| OtherWhole {
+            calls: of(client, kept),
+            ahead_ns,
+            spared: Spared::default(),
+        })
+        .collect()
     }
 
     /// Calls that had begun before the server's capture: without a request nothing identifies them in the client's, so they
@@ -307,7 +309,7 @@ impl Diagnoser {
         server: usize,
         streams: Option<&'a Streams>,
         ahead_ns: i64,
-    ) -> Option<(OneWhole<'a>, i64)> {
+    ) -> Option<OtherWhole<'a>> {
         let capture = &self.captures[server];
         // One that was lost behind the capture was sent again there; the way of others took no longer than this.
         let longest_ns = self.matched.clean_network.quantile(1.0).max(0);
@@ -329,7 +331,11 @@ impl Diagnoser {
             doubtful_ns: None,
             operations: None,
         };
-        self.alone.some_began_before.then_some((whole, ahead_ns))
+        self.alone.some_began_before.then_some(OtherWhole {
+            calls: whole,
+            ahead_ns,
+            spared: Spared::default(),
+        })
     }
 
     /// All calls divided and summed, or what streams waited for, where they are all there is; and what is certain of
@@ -358,7 +364,7 @@ impl Diagnoser {
     }
 
     /// The sums of calls' ledgers, and what is certain of each; `look` sees them.
-    fn summed(
+    pub(super) fn summed(
         &self,
         seen: &Seen,
         whole: Whole<'_>,
@@ -386,96 +392,6 @@ impl Diagnoser {
                 clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
             });
         })
-    }
-
-    /// The account of all calls, with the trips that could have been spared: connections that ask for little at
-    /// a time show in the bytes alone, and statements name what else they ask too often.
-    fn divide(
-        &self,
-        seen: &Seen,
-        streams: &Streams,
-        whole: Whole<'_>,
-        look: Option<&mut Look<'_>>,
-    ) -> (Account, Kept<Certain>) {
-        let basis = seen.basis;
-        let rounds = match basis {
-            Basis::Matched => &self.matched.rounds,
-            _ => &self.alone.rounds,
-        };
-        let capture = &self.captures[seen.main()];
-        let (least_ns, most_ns) = seen.crossing_ns;
-        // Where a line was full throughout, the least that anything took to cross holds its queue: how far it is nothing tells.
-        let least_ns = match streams.has_line_never_empty() {
-            true => 0,
-            false => least_ns,
-        };
-        // What a client waits holds the way to its server.
-        let is_within = basis == Basis::Client;
-        let other = seen.server.filter(|_| basis == Basis::Matched);
-        let lacks = |which: usize| self.captures[which].tcp.missing_gaps > 0;
-        let is_lossy = other.is_some_and(lacks);
-        let [least, most] = [(least_ns, false), (most_ns, is_lossy || lacks(seen.main()))];
-        let [least, most] = [least, most].map(|(ns, may_lack_calls)| Crossing {
-            ns,
-            is_within,
-            may_lack_calls,
-        });
-        let mut spared = Spared::default();
-        let mut chatter = [Chatter::default(); 2];
-        let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
-        // Less than may be accused stays the path's; where bounds are all there is, it may be more.
-        let waited_ns = whole.waited_ns();
-        let accused = waited_ns / ACCUSED_SHARE;
-        // How often a client asks is not its choice where it passes on what others ask, and costs the path nothing that is known
-        // where a proxy is on it.
-        let is_spared = !self.options.passes_on && !seen.is_proxied;
-        let found = match &seen.sql {
-            Some(sql) if is_spared => habits(sql),
-            _ => Vec::new(),
-        };
-        for habit in &found {
-            let same = |h: &&SqlHabit<'_>| h.cause() == habit.cause();
-            let saved = found.iter().filter(same).map(|h| h.saved_ns);
-            let is_worth = saved.fold(0, i64::saturating_add) >= accused;
-            let is_sure = path_is_known || habit.pattern == Pattern::SmallFetch;
-            if is_worth || basis != Basis::Matched {
-                spared.by_statement(habit, is_sure && is_worth);
-            }
-        }
-        let own: &[Habit] = match self.kind {
-            _ if !is_spared => &[],
-            // Only turns tell requests to write from questions.
-            Kind::Turns => &Habit::ALL,
-            Kind::Calls if self.is_alternating() => &[Habit::Questions],
-            Kind::Calls => &[],
-        };
-        for &habit in own {
-            let worth_ns = match habit {
-                Habit::Questions => WORTH_NS,
-                Habit::Writes => worth_of_writes_ns(capture.captured_ns()),
-            };
-            let sure = rounds.chatter(habit, least, |_| 0);
-            if sure.saved_ns >= accused.max(worth_ns) {
-                chatter[habit as usize] = sure;
-                spared.by_connections(rounds, habit, least, |_| 0, true);
-            }
-            // What a connection was asked before the capture and behind it nobody has counted, nor what a capture lost.
-            let more = |id| match !is_lossy && capture.saw_whole(id) {
-                true => capture.calls_beside(id),
-                false => u64::MAX,
-            };
-            let may_be = rounds.chatter(habit, most, more);
-            if may_be.saved_ns >= accused && may_be.saved_in_all_ns >= worth_ns {
-                spared.by_connections(rounds, habit, most, more, false);
-            }
-        }
-        let (sums, certain) = self.summed(seen, whole, &spared, look);
-        let account = Account {
-            chatter,
-            ..Account::of(basis, sums)
-        };
-        debug_assert_eq!(account.total_ns, waited_ns);
-        (account, certain)
     }
 
     /// Whether streams that nobody answers are all there is to judge. What connections waited for is known

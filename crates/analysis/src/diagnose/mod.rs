@@ -3,6 +3,7 @@
 mod alone;
 mod begun;
 mod budget;
+mod divide;
 mod finish;
 mod layers;
 mod noted;

@@ -8,6 +8,7 @@ use super::alone::OneSided;
 use crate::capture_facts::CaptureFacts;
 use crate::locks::Coincidences;
 use crate::path::{Acknowledged, Crossed};
+use crate::rounds::Rounds;
 use crate::stats::Distribution;
 use hashbrown::HashSet;
 use ledger::{Half, Kept, One};
@@ -49,6 +50,8 @@ pub(super) struct Client {
     pub host: IpAddr,
     pub kept: Kept<One>,
     pub coincidence: Coincidences,
+    /// How its connections ask, by their number in the server's capture.
+    pub rounds: Rounds,
     /// From the server's capture to it and back.
     pub half: Half,
 }
@@ -131,6 +134,7 @@ impl Others {
                 host,
                 kept: alone.kept,
                 coincidence: alone.coincidence,
+                rounds: alone.rounds,
                 half: crossed.map_or(Half::ANY, |c| c.half(Crossed::default())),
             });
         }

@@ -365,3 +365,33 @@ fn what_one_capture_lacks_is_not_outweighed_by_a_few_calls_of_both() {
         "{sentence}"
     );
 }
+
+/// Of a client far away only the server's capture shows the turns, one after another: that they cross for little is said with
+/// the near client's capture as it is without.
+#[test]
+fn a_client_that_the_server_s_capture_alone_shows_may_ask_too_often() {
+    // At the server: it answers at once, and the client asks on a round trip later.
+    let of = |client: u8, turns: u32, round_trip_ns: i64| {
+        let ends = (([10, 0, 0, client], 40_000), ([10, 0, 0, 2], 9_000));
+        let mut c = Conversation::new(ends.0.into(), ends.1.into());
+        c.spacing(0).at(EPOCH).syn().syn_ack();
+        c.after(round_trip_ns).client_ack();
+        for _ in 0..turns {
+            c.client(&[b'?'; 60]).after(MILLISECOND / 10);
+            c.server(&[b'!'; 90]).after(round_trip_ns).client_ack();
+        }
+        c.packets()
+    };
+    // Of few calls and of most.
+    for turns in [60, 600] {
+        let mut all = of(1, turns, MILLISECOND / 5);
+        let near = faults::delay(&all, ([10, 0, 0, 2], 9_000).into(), MILLISECOND / 5);
+        all.extend(of(3, 300, 20 * MILLISECOND));
+        all.sort_by_key(|p| p.time);
+        let alone = diagnosis(&Captures::One(TempFile::capture(&all).paths()));
+        for d in [alone, diagnosis_of(&near, &all)] {
+            assert_eq!(d.verdict.side, Side::Client, "{}", d.verdict.sentence);
+            assert_eq!(d.verdict.cause.map(|rule| rule.code()), Some("chatty"));
+        }
+    }
+}
