@@ -359,6 +359,10 @@ impl Sender {
         if self.gap.heard.peer || self.ledger.open_ns(s.mark) > PAUSE_NS {
             self.writes.paused();
         }
+        if self.edge > 0 && s.end > self.edge + s.full_sized {
+            // It knows of a window that the capture does not.
+            self.edge = 0;
+        }
         let window = self.judge(s).then_some(self.flight);
         if let Some(bytes) = window {
             self.habits().window_was(bytes);

@@ -146,6 +146,25 @@ fn the_handshake_tells_how_far_a_client_is_though_its_acknowledgement_came_late_
 }
 
 #[test]
+fn who_sends_more_than_a_window_holds_knows_of_one_that_the_capture_lacks() {
+    // Two segments every 20 ms, of whose acknowledgements none is captured.
+    let of = |window: u16| {
+        let mut t = opened();
+        t.segments[1].tcp.window = window;
+        for n in 0..20 {
+            t.c(1 + n * 1_000, 1, &[b'x'; FULL]).tcp.flags.0 |= PSH;
+            t.wait(if n % 2 == 1 { 20 * MS } else { 0 });
+        }
+        let seen = t.measured(10_000 * MS);
+        let of = &seen.summary().accounts.as_ref().unwrap()[0].time_ns;
+        let all = [TimeClass::SenderApplication, TimeClass::Unknown];
+        all.map(|class| (of[class] + MS) / (20 * MS))
+    };
+    assert_eq!(of(60_000), [9, 0]);
+    assert_eq!(of(1_000), [0, 9]);
+}
+
+#[test]
 fn a_window_is_known_once_it_was_often_filled_to_the_byte() {
     // Four segments are in flight, and the next leaves when one of them is acknowledged.
     let held = |window: u16| {
