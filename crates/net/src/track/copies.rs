@@ -16,8 +16,10 @@ use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
 use std::hash::BuildHasher;
 
-/// How many packets of a direction are remembered, and how long a copy may come after its original.
+/// How many packets of a direction are remembered: at first, and where copies come that late behind their originals, as they
+/// do behind a row that leaves in one moment. And how long a copy may come after its original.
 const REMEMBERED: usize = 32;
+const MOST_REMEMBERED: usize = 1_024;
 const WITHIN_NS: i64 = 5 * MILLISECOND;
 const WITHIN_WITHOUT_IDENTITY_NS: i64 = MILLISECOND;
 
@@ -62,6 +64,8 @@ struct Packet {
 pub(super) struct Recent {
     packets: Vec<Packet>,
     oldest: usize,
+    /// How often room for as many again was made.
+    doubled: u8,
     /// IP identifications of the last, and of the one before it.
     ids: [Option<u16>; 2],
 }
@@ -77,12 +81,39 @@ impl Recent {
         };
         let [last, _] = self.ids;
         self.ids = [s.ip_id, last];
-        if self.packets.len() < REMEMBERED {
+        let room = self.room();
+        if self.packets.len() < room {
             self.packets.push(packet);
         } else if let Some(slot) = self.packets.get_mut(self.oldest) {
             *slot = packet;
-            self.oldest = (self.oldest + 1) % REMEMBERED;
+            self.oldest = (self.oldest + 1) % room;
         }
+    }
+
+    fn room(&self) -> usize {
+        REMEMBERED << self.doubled
+    }
+
+    /// What it keeps beyond what any connection does, in bytes.
+    pub(super) fn more_bytes(&self) -> usize {
+        (self.room() - REMEMBERED) * size_of::<Packet>()
+    }
+
+    /// How many packets were remembered after this one.
+    fn age(&self, at: usize) -> usize {
+        let last = self.oldest + self.packets.len() - 1;
+        (last - at) % self.packets.len().max(1)
+    }
+
+    /// Copies come nearly too late to be known: makes room for more, and says where this one is then.
+    #[cold]
+    fn double(&mut self, at: usize) -> usize {
+        let at = self.packets.len() - 1 - self.age(at);
+        self.packets.rotate_left(self.oldest);
+        self.oldest = 0;
+        self.doubled += 1;
+        self.packets.reserve_exact(self.room() - self.packets.len());
+        at
     }
 
     /// Asks the processor for where the next packet goes.
@@ -114,10 +145,18 @@ impl Recent {
             (None, None) => WITHIN_WITHOUT_IDENTITY_NS,
         };
         let identity = identity(s);
-        let original = self.packets.iter_mut().find(|packet| {
+        let is_same = |packet: &Packet| {
             packet.identity == identity && (s.mark.time - packet.at).saturating_abs() <= within
-        });
-        let Some(original) = original else {
+        };
+        let Some(at) = self.packets.iter().position(is_same) else {
+            return false;
+        };
+        let is_old = self.packets.len() == self.room() && self.age(at) >= self.room() / 2;
+        let at = match is_old && self.room() < MOST_REMEMBERED {
+            true => self.double(at),
+            false => at,
+        };
+        let Some(original) = self.packets.get_mut(at) else {
             return false;
         };
         count.duplicate_packets += 1;

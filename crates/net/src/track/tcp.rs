@@ -113,11 +113,11 @@ impl Tcp {
         }
     }
 
-    /// Bytes that wait for earlier ones.
+    /// Bytes that wait for earlier ones, and what is remembered of packets beyond what is of any connection.
     #[inline]
     pub(super) fn waiting_bytes(&self) -> usize {
-        let [a, b] = &self.streams;
-        a.reassembly.waiting_bytes() + b.reassembly.waiting_bytes()
+        let of = |s: &Stream| s.reassembly.waiting_bytes() + s.recent.more_bytes();
+        self.streams.iter().map(of).sum()
     }
 
     #[inline]

@@ -38,3 +38,28 @@ fn a_mirror_on_both_sides_of_a_router_is_no_circle() {
         (20, 0)
     );
 }
+
+#[test]
+fn copies_come_behind_rows_that_grow() {
+    let mut t = Script::new();
+    t.step = US;
+    t.open();
+    let (mut at, mut sent) = (1, 0);
+    for row in [10_u32, 20, 40, 80, 160, 320, 640] {
+        let first = t.segments.len();
+        for _ in 0..row {
+            t.c(at, 1, b"abc");
+            at += 3;
+        }
+        for original in first..t.segments.len() {
+            let later = MS / 2;
+            t.copy_of(t.segments[original], later);
+        }
+        t.wait(MS);
+        t.s(1, at, b"");
+        sent += u64::from(row);
+    }
+    let [to_server, _] = t.one().summary().directions;
+    assert_eq!(to_server.duplicate_packets, sent);
+    assert_eq!(to_server.retransmitted_packets, 0);
+}
