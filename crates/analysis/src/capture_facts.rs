@@ -59,6 +59,9 @@ pub struct TcpFacts {
     pub unscaled: [u64; 2],
     pub unscaled_ns: [[i64; 2]; 2],
     pub missing_gaps: u64,
+    pub missing_packets: u64,
+    /// Connections of which a client sent data.
+    pub asked: u64,
     pub missing_bytes: u64,
     pub small_released_by_ack: [u64; 2],
     pub small_while_unacknowledged: [u64; 2],
@@ -188,6 +191,7 @@ impl TcpFacts {
         let t = self;
         t.connections += 1;
         t.within_host += u64::from(c.client.address == c.server.address);
+        t.asked += u64::from(c.directions[Direction::ToServer.index()].payload_bytes > 0);
         for (i, d) in c.directions.iter().enumerate() {
             t.retransmitted_packets[i] += d.retransmitted_packets;
             t.payload_packets[i] += d.packets;
@@ -201,6 +205,7 @@ impl TcpFacts {
                 t.first_duplicates.extend(two);
             }
             t.missing_gaps += d.missing_from_capture_gaps;
+            t.missing_packets += d.missing_from_capture_packets;
             t.missing_bytes += d.missing_from_capture_bytes;
             t.small_released_by_ack[i] += d.small_released_by_ack;
             t.small_while_unacknowledged[i] += d.small_while_unacknowledged;

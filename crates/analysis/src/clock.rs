@@ -265,7 +265,7 @@ impl Corridor {
             ..Aligned::default()
         };
         let (Some(steps), Some(first), Some(last)) = (steps, parts.first(), parts.last()) else {
-            aligned.is_torn = given.is_none() && !self.fits();
+            aligned.is_torn = given.is_none() && self.room() < -STEP_NS;
             aligned.clock = aligned.clock.filter(|_| !aligned.is_torn);
             return aligned;
         };
@@ -378,12 +378,20 @@ impl Corridor {
 
     /// Whether a line of clocks that run fits into it.
     fn fits(&self) -> bool {
+        self.room() >= -(TOLERANCE_NS as f64)
+    }
+
+    /// How wide it is where a line of clocks that run fits best; below 0 none fits.
+    fn room(&self) -> f64 {
         let Some((first, _)) = self.span() else {
-            return true;
+            return 0.0;
         };
         let room = |drift| self.floor(first, drift).map_or(0.0, |(f, b)| f + b);
-        let enough = -(TOLERANCE_NS as f64);
-        room(0.0) >= enough || self.drift(first).is_none_or(|drift| room(drift) >= enough)
+        let same = room(0.0);
+        match same >= 0.0 {
+            true => same,
+            false => (self.drift(first)).map_or(0.0, |drift| same.max(room(drift))),
+        }
     }
 
     /// The middle of the corridor at a time.

@@ -84,9 +84,6 @@ impl VantageFrom {
     }
 }
 
-/// One end is so much nearer than the other that there is no doubt.
-const SURE: f64 = 0.95;
-
 /// A path this short may as well be the host's own turnaround: nothing can be told from it.
 const SHORT_NS: i64 = 20_000;
 
@@ -121,19 +118,6 @@ pub fn conclude(tcp: &TcpFacts) -> Conclusion {
         vantage: Vantage::Unknown,
         from: VantageFrom::Nothing,
         confidence: 0.0,
-    }
-}
-
-/// Which of two captures is the client's, where their own handshakes leave no doubt.
-#[must_use]
-pub fn client_of_two(own: &[Conclusion; 2]) -> Option<usize> {
-    let sure =
-        |c: &Conclusion| matches!(c.from, VantageFrom::Handshake { .. }) && c.confidence >= SURE;
-    match own.each_ref().map(|c| c.vantage) {
-        _ if !own.iter().all(sure) => None,
-        [Vantage::Client, Vantage::Server] => Some(0),
-        [Vantage::Server, Vantage::Client] => Some(1),
-        _ => None,
     }
 }
 
@@ -213,8 +197,8 @@ fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {
     let far = whole >= SHORT_NS;
     let (vantage, confidence) = match share {
         _ if whole < TELLING_NS => (Vantage::Unknown, 0.0),
-        s if s >= 0.95 && far => (Vantage::Client, SURE),
-        s if s <= 0.05 && far => (Vantage::Server, SURE),
+        s if s >= 0.95 && far => (Vantage::Client, 0.95),
+        s if s <= 0.05 && far => (Vantage::Server, 0.95),
         s if s >= 0.6 => (Vantage::Client, if whole > 1_000_000 { 0.5 } else { 0.6 }),
         s if s <= 0.4 => (Vantage::Server, if whole > 1_000_000 { 0.5 } else { 0.6 }),
         _ if whole > 1_000_000 => (Vantage::Middle, 0.8),
@@ -260,24 +244,6 @@ mod tests {
             sums.add(&of, Mark::default());
         }
         by_checksums(&sums, &[(host(1), host(2))]).map(|c| c.vantage)
-    }
-
-    #[test]
-    fn of_two_captures_handshakes_tell_the_client_s_where_they_leave_no_doubt() {
-        let own = |server_half_ns, client_half_ns| {
-            conclude(&TcpFacts {
-                server_half_ns: Some(server_half_ns),
-                client_half_ns: Some(client_half_ns),
-                ..TcpFacts::default()
-            })
-        };
-        let (at_client, at_server) = ((900_000, 20_000), (20_000, 900_000));
-        let of = |(a, b), (c, d)| client_of_two(&[own(a, b), own(c, d)]);
-        assert_eq!(of(at_client, at_server), Some(0));
-        assert_eq!(of(at_server, at_client), Some(1));
-        assert_eq!(of(at_client, at_client), None);
-        assert_eq!(of(at_client, (400_000, 500_000)), None);
-        assert_eq!(of(at_client, (6_000, 9_000)), None);
     }
 
     #[test]

@@ -42,8 +42,7 @@ impl CaptureFacts {
     #[must_use]
     pub fn may_lack_answers(&self) -> bool {
         let (calls, _) = self.unanswered;
-        let lost = LIKELIER * self.tcp.missing_gaps;
-        calls > 0
-            && calls.saturating_mul(self.tcp.packets) <= lost.saturating_mul(self.tcp.connections)
+        let lost = LIKELIER * self.tcp.missing_packets;
+        calls > 0 && calls.saturating_mul(self.tcp.packets) <= lost.saturating_mul(self.tcp.asked)
     }
 }

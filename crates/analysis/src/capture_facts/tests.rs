@@ -176,10 +176,13 @@ fn bytes_that_are_missing_in_the_middle_of_what_one_side_says_hide_no_other_call
         assert!(!hides(none), "{none:?}");
     }
     // Who says the rest was seen to have heard nothing, and to have been asked nothing.
-    assert!(!hides(&[(11, ToServer), (19, ToServer)]));
-    assert!(!hides(&[(31, ToClient), (39, ToClient)]));
+    assert!(!hides(&[(11, ToServer), (20, ToServer)]));
+    assert!(!hides(&[(31, ToClient), (40, ToClient)]));
     // An answer and the next request may be missing.
-    assert!(hides(&[(10, ToServer)]) && hides(&[(20, ToServer)]));
+    assert!(hides(&[(10, ToServer)]) && hides(&[(21, ToServer)]));
+    assert!(hides(&[(30, ToClient)]));
+    // Of two directions the one that showed first may be told last.
+    assert!(hides(&[(40, ToClient), (29, ToClient), (50, ToServer)]));
     assert!(hides(&[(15, ToClient)]) && hides(&[(25, ToClient)]));
     assert!(hides(&[(35, ToServer)]));
     assert!(hides(&[(15, ToServer), (35, ToClient)]));

@@ -130,13 +130,19 @@ impl<T> Lists<T> {
     }
 }
 
-/// Moments at which packets showed that others are missing before them.
+/// Moments at which packets showed that others are missing before them, in their order.
 #[derive(Default)]
 pub struct Holes(Lists<(Time, Direction)>);
 
 impl Holes {
     pub(super) fn add(&mut self, connection: ConnectionId, at: (Time, Direction)) {
         self.0.push(connection, at);
+        // Of two directions the one that showed first may be given up last.
+        let list = self.0.of(connection);
+        let before = list.partition_point(|(time, _)| *time <= at.0);
+        if before + 1 < list.len() && list.pop_back().is_some() {
+            list.insert(before, at);
+        }
     }
 
     pub(crate) fn forget_before(&mut self, time: Time) {
@@ -164,9 +170,10 @@ impl Holes {
     #[must_use]
     pub(crate) fn may_hide_another(&self, connection: ConnectionId, call: &Times) -> bool {
         let mut all = self.within(connection, call.request_first, call.response_last);
+        // The packet that shows it stands behind it.
         let is_within = |&(at, d): &(Time, Direction)| match d {
-            Direction::ToServer => call.request_first < at && at < call.request_last,
-            Direction::ToClient => call.response_first < at && at < call.response_last,
+            Direction::ToServer => call.request_first < at && at <= call.request_last,
+            Direction::ToClient => call.response_first < at && at <= call.response_last,
         };
         let Some(first) = all.next() else {
             return false;

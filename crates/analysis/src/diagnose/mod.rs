@@ -43,6 +43,8 @@ const LATELY_NS: i64 = 60_000_000_000;
 
 /// Matched calls that decide which capture is the client's, when nobody said.
 const DECIDING_CALLS: usize = 200;
+/// So few do not decide it against handshakes.
+const FEW_CALLS: usize = 8;
 
 /// What the user states.
 #[derive(Clone, Debug)]

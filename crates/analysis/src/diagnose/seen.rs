@@ -1,7 +1,7 @@
 //! Captures that are read to their end into what their ends are: where each was taken, how their clocks
 //! stand to each other, what the path between capture and hosts takes.
 
-use super::Diagnoser;
+use super::{Diagnoser, FEW_CALLS};
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
@@ -85,20 +85,19 @@ impl Diagnoser {
     pub(super) fn see_two(&mut self, results: &mut [CaptureResult], gathered: &Gathered) -> Seen {
         let left: [Vec<HalfCall>; 2] = self.join.finish(&mut self.pairs);
         self.take_pairs();
-        let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp));
+        let own = [0, 1].map(|i| vantage::conclude(&self.captures[i].tcp).vantage);
+        let exchanged = gathered.are_exchanged();
         if self.client.is_none() {
-            // No clock that was set changes handshakes as it does the few calls that there are.
-            match vantage::client_of_two(&own) {
-                Some(client) => self.decided(client),
+            // A clock that was set changes a few calls, and no handshakes of the same connections.
+            match exchanged.filter(|_| self.undecided.len() < FEW_CALLS) {
+                Some(exchanged) => self.decided(usize::from(exchanged)),
                 None => self.decide(),
             }
         }
-        let own = own.map(|own| own.vantage);
         let stated = self.options.stated.iter().any(Option::is_some);
         let mut are_told = false;
         if self.matched.client.count() == 0 && !stated {
             // Without a call in both, connections of both say where they were taken, or their own packets.
-            let exchanged = gathered.are_exchanged();
             are_told = exchanged.is_some();
             if exchanged.unwrap_or(own == [Vantage::Server, Vantage::Client]) {
                 self.client = Some(1);

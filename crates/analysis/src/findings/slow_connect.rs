@@ -24,10 +24,12 @@
 //! server, answers that never reached the client, or a server that had them and
 //! said nothing (its queue of new connections is full). At the server alone, SYNs
 //! that came and were not answered are the server's; one that was answered, and
-//! came again all the same, had its answer lost. At the client alone that shows
-//! where the answer echoes the first SYN's timestamp, so that this had arrived;
-//! else nobody is named. Nor is it where an earlier connection is in the way, but
-//! for resets that left the client and did not arrive, which is the network's.
+//! came again all the same, had its answer lost. A client that goes on was
+//! answered, and where none of a server's packets are captured nobody is named.
+//! At the client alone a lost answer shows where it echoes the first SYN's
+//! timestamp, so that this had arrived; else nobody is named. Nor is it where an
+//! earlier connection is in the way, but for resets that left the client and did
+//! not arrive, which is the network's.
 //!
 //! # What to check next
 //! An earlier connection: ss -nt on the server; firewalls that drop resets of what
@@ -171,7 +173,7 @@ fn excess(c: &ConnectionResult) -> Option<i64> {
     let opening = c.openings.first()?;
     let opened = match (opening.syn, opening.syn_ack) {
         (Some(_), Some(_)) => opening.ack?,
-        (Some(_), None) if speaks_on(c, opening) => return None,
+        (Some(_), None) if speaks_on(c) => return None,
         (Some(_), None) => c.last,
         (None, _) => return None,
     };
@@ -181,20 +183,22 @@ fn excess(c: &ConnectionResult) -> Option<i64> {
     (excess >= SLOW_NS && retries(c) > 0).then_some(excess)
 }
 
-/// Whether the client sent more than SYNs: it was answered, though that was not captured.
-fn speaks_on(c: &ConnectionResult, opening: &Handshake) -> bool {
+/// Whether the client sent more than SYNs and a reset: it was answered, though that may not have been captured.
+fn speaks_on(c: &ConnectionResult) -> bool {
     let sent = &c.direction(Direction::ToServer).counts;
-    let of_opening = 1 + u64::from(opening.syn_retries);
-    sent.payload_bytes > 0 && sent.packets > of_opening
+    let opening = c.openings.first();
+    let syns = opening.map_or(0, |h| {
+        1 + u64::from(h.syn_retries) + u64::from(h.challenge_resets)
+    });
+    sent.packets > syns + u64::from(sent.payload_bytes == 0)
 }
 
-/// Whether what its server says is not in the captures: clients send it data, and none of its packets is there.
+/// Whether what its server says is not in the captures: it was heard, as clients go on, and none of its packets is there.
 fn is_server_mute(facts: &Facts<'_>, c: &ConnectionResult) -> bool {
     let mut own =
         (facts.streams.connections.iter()).filter(|o| o.server.address == c.server.address);
     let says = |o: &ConnectionResult, d| o.direction(d).counts.packets > 0;
-    let is_asked = |o: &ConnectionResult| o.direction(Direction::ToServer).counts.payload_bytes > 0;
-    own.clone().any(is_asked) && !own.any(|o| says(o, Direction::ToClient))
+    own.clone().any(speaks_on) && !own.any(|o| says(o, Direction::ToClient))
 }
 
 fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
@@ -477,13 +481,12 @@ mod tests {
         assert_eq!(alone(Client, late), Side::Undetermined);
     }
 
-    /// At the server, two SYNs without an answer, and so many packets with data behind them.
+    /// At the server, two SYNs without an answer, and so many packets behind them.
     fn unanswered(packets: u64) -> Option<Finding> {
         let mut f = Fixture::alone(Vantage::Server);
         let mut c = connection();
         c.last = Time(3_000 * MS);
-        let sent = &mut c.directions[0].counts;
-        (sent.packets, sent.payload_bytes) = (2 + packets, 100 * packets);
+        c.directions[0].counts.packets = 2 + packets;
         c.openings = vec![Handshake {
             syn: Some(Time(0)),
             syn_retries: 1,
@@ -496,7 +499,8 @@ mod tests {
     #[test]
     fn who_goes_on_was_answered_where_the_capture_lacks_the_answer() {
         assert_eq!(unanswered(0).map(|f| f.side), Some(Side::Server));
-        assert_eq!(unanswered(1).map(|f| f.side), None);
+        assert_eq!(unanswered(1).map(|f| f.side), Some(Side::Server), "a reset");
+        assert_eq!(unanswered(2).map(|f| f.side), None);
     }
 
     #[test]
@@ -510,7 +514,7 @@ mod tests {
                 syn_retries: 1,
                 ..Handshake::default()
             }];
-            other.directions[0].counts.payload_bytes = 100;
+            other.directions[0].counts.packets = 3;
             other.directions[1].counts.packets = packets;
             f.streams.connections = vec![c, other];
             f.finds(Rule::SlowConnect).map(|f| f.side)

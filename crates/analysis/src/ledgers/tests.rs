@@ -51,11 +51,11 @@ fn of_server(whole: &mut OneWhole<'_>) -> i64 {
 
 #[test]
 fn where_captures_lose_much_a_call_without_an_answer_may_have_had_it_at_once() {
-    let certain_ms = |gaps: u64| {
+    let certain_ms = |lost: u64| {
         let mut capture = CaptureFacts::new(0);
         capture.unanswered = (2, 900 * MS);
-        capture.tcp.missing_gaps = gaps;
-        (capture.tcp.packets, capture.tcp.connections) = (1_000, 100);
+        capture.tcp.missing_packets = lost;
+        (capture.tcp.packets, capture.tcp.asked) = (1_000, 100);
         let call = One {
             silent_ns: 900 * MS,
             ..One::default()

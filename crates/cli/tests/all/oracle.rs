@@ -221,12 +221,12 @@ fn the_parts_of_a_session_sum_to_its_time() {
 /// error: what the client's host took is not the network's. Its acknowledgement of the markers, 34, came within a
 /// millisecond. In frames 30 and 71 a request goes on 16 and 15 ms after all of it was acknowledged. In
 /// john-Oracle-bunch, captured at the client, tshark has 692 such confirmations in 4,925 ms, 688 of
-/// them of calls that lack nothing.
+/// them of calls that lack nothing, and requests of its clients go on later by 12 ms in all.
 #[test]
 fn what_a_client_takes_to_confirm_a_break_is_its_own() {
     for (name, least, most) in [
         ("TNS_Oracle1.pcap", 205_000_000, 220_000_000),
-        ("john-Oracle-bunch-Nmap-11gR2", 4_880_000_000, 4_925_049_000),
+        ("john-Oracle-bunch-Nmap-11gR2", 4_900_000_000, 4_937_049_000),
     ] {
         let Some(capture) = sample(&format!("tns/{name}")) else {
             return;

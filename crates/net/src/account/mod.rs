@@ -217,8 +217,8 @@ impl Meter {
 
     /// Direction `d` acknowledged what the capture lacks of the other one.
     #[cold]
-    pub(crate) fn missed_peer(&mut self, d: Direction) {
-        self.sender(d).missed_peer();
+    pub(crate) fn missed_peer(&mut self, d: Direction, mark: Mark) {
+        self.sender(d).missed_peer(mark);
     }
 
     /// Data of direction `d` was acknowledged, or its window changed.

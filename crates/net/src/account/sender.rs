@@ -300,8 +300,8 @@ impl Sender {
     }
 
     /// It shows to have data of the peer that the capture lacks.
-    pub(super) fn missed_peer(&mut self) {
-        self.gap.heard.missed_peer = true;
+    pub(super) fn missed_peer(&mut self, mark: Mark) {
+        (self.gap.missed, self.gap.heard.missed) = (mark, true);
     }
 
     pub(super) fn acknowledged(&mut self, ack: &Acknowledgement) {
@@ -359,8 +359,8 @@ impl Sender {
         if self.gap.heard.peer || self.ledger.open_ns(s.mark) > PAUSE_NS {
             self.writes.paused();
         }
-        if self.edge > 0 && s.end > self.edge + s.full_sized {
-            // It knows of a window that the capture does not.
+        if self.edge > 0 && s.payload > 1 && s.data_end > self.edge {
+            // It knows of a window that the capture does not. A single byte probes one that is shut.
             self.edge = 0;
         }
         let window = self.judge(s).then_some(self.flight);

@@ -6,7 +6,7 @@
 //! milliseconds waits with them: who pairs messages by their order needs both directions in theirs.
 
 use super::output::Output;
-use super::reassembly::Origin;
+use super::reassembly::{Hole, Origin};
 use super::stream::{GivenUp, Stream};
 use crate::{Handler, Segment};
 use model::{Chunk, Direction, Mark, Time};
@@ -150,7 +150,7 @@ fn settle_holes<H: Handler>(
         let lack = Lack {
             end: hole.end,
             missing,
-            at: hole.exposed.mark,
+            at: stream.shown_by(&hole),
             now,
             order: s.order,
             shown: hole.exposed.packet,
@@ -176,10 +176,10 @@ fn settle_holes<H: Handler>(
 
 /// Up to where bytes of a direction do not come any more that it was seen to lack before this packet: its receiver has
 /// them.
-fn lacked_before(stream: &Stream, packet: u64) -> Option<u64> {
+fn lacked_before(stream: &Stream, packet: u64) -> Option<Hole> {
     let hole = stream.reassembly.hole()?;
     let acknowledged = stream.acknowledged.is_some_and(|a| a >= hole.end);
-    (acknowledged && hole.exposed.packet < packet).then_some(hole.end)
+    (acknowledged && hole.exposed.packet < packet).then_some(hole)
 }
 
 /// What a direction lacks, from where it is to `end`, and whether its receiver has it.
@@ -187,7 +187,7 @@ fn lacked_before(stream: &Stream, packet: u64) -> Option<u64> {
 pub(super) struct Lack {
     pub end: u64,
     pub missing: bool,
-    /// The packet that showed it; where only an acknowledgement did, and at the end, that at which it is told.
+    /// The packet that showed it; where only an acknowledgement did, that at which it is told.
     pub at: Mark,
     /// When it is told, and the order of that packet.
     pub now: Time,
@@ -238,10 +238,12 @@ pub(super) fn give_up<H: Handler>(
 ) {
     lack.note(stream);
     loop {
-        if let Some(end) = lacked_before(peer, lack.shown) {
+        if let Some(hole) = lacked_before(peer, lack.shown) {
+            let end = hole.end;
             let first = Lack {
                 end,
                 missing: true,
+                at: peer.shown_by(&hole),
                 ..lack
             };
             first.note(peer);

@@ -264,7 +264,7 @@ fn heard(
         meter.received_twice(d);
     }
     if position > stream.sent && before.peer_acknowledged.is_some_and(|a| position > a) {
-        meter.missed_peer(d.reverse());
+        meter.missed_peer(d.reverse(), s.mark);
     }
     let raw = u32::from(s.tcp.window);
     let window = match stream.window.scale {

@@ -6,7 +6,7 @@ use super::held::{Held, NEAR_NS};
 use super::metering::Again;
 use super::pace::Paced;
 use super::queue::Queue;
-use super::reassembly::{Origin, Reassembly};
+use super::reassembly::{Hole, Origin, Reassembly};
 use super::recovery::Recovery;
 use super::sequence::{ack_position, before, data_position, first_position};
 use super::stamps::Stamps;
@@ -139,6 +139,8 @@ pub(super) struct Stream {
     /// An acknowledgement of bytes that were not seen, and up to where such are not waited for.
     unseen: Option<Seen>,
     settled: u64,
+    /// Up to where bytes were acknowledged that had not been seen, and by which packet.
+    pub heard_of: Option<Box<(u64, Mark)>>,
     pub given_up: Option<GivenUp>,
     ahead: Option<Box<Ahead>>,
     pub recent: Recent,
@@ -477,6 +479,15 @@ impl Stream {
         }
         let acknowledged = self.acknowledged.is_some_and(|a| a >= hole.end);
         (waited > limits::REORDER_WAIT_NS || self.reassembly.is_over_full()).then_some(acknowledged)
+    }
+
+    /// The packet that showed a hole: the other side's, if that acknowledged it before a later one of this side came.
+    pub(super) fn shown_by(&self, hole: &Hole) -> Mark {
+        let shown = hole.exposed.mark;
+        match self.heard_of.as_deref() {
+            Some((position, mark)) if *position >= hole.end && mark.time <= shown.time => *mark,
+            _ => shown,
+        }
     }
 
     /// Some bytes of a gap that was given up came after all.

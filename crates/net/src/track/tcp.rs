@@ -276,8 +276,9 @@ impl Tcp {
         let (stream, peer) = both(&mut self.streams, d);
         let usual_ttl = stream.summary.ttl_min..=stream.summary.ttl_max;
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
-        // What its peer has acknowledged and never came by may have been its end.
-        let lacks_own = stream.acknowledged.is_some_and(|a| a > stream.sent);
+        // What its peer has acknowledged and never came by may have been its end, but for full segments.
+        let unseen = stream.acknowledged.unwrap_or(0).saturating_sub(stream.sent);
+        let lacks_own = !unseen.is_multiple_of(full_size(s, stream));
         let after_fin = stream.fin.is_some() || lacks_own;
         let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);
@@ -389,8 +390,8 @@ impl Tcp {
     fn first_hole(&self) -> Option<(u64, Direction, u64, Option<Mark>)> {
         let of = |d: Direction, stream: &Stream| match stream.reassembly.hole() {
             Some(hole) => {
-                let shown = hole.exposed;
-                Some((shown.packet, d, hole.end, Some(shown.mark)))
+                let at = stream.shown_by(&hole);
+                Some((hole.exposed.packet, d, hole.end, Some(at)))
             }
             None => match stream.missing() {
                 0 => None,

@@ -202,7 +202,7 @@ pub(super) fn overlap(
         );
     }
     text!(
-        "{what}: {first}, {other}{third}{known}.{untold}{cure}",
+        "{what}: {first}{known}, {other}{third}.{untold}{cure}",
         what = match streams {
             true => text!(
                 "Of {total} in which bytes were under way no one side has most",
@@ -250,8 +250,7 @@ fn untold_waits(facts: &Facts<'_>) -> Text {
     }
     let spared = facts.account.sums.of(Cause::Chatty);
     let spared_ns = spared.hi_ns.map_or(0, |hi| hi - spared.lo_ns);
-    let are_lossy = facts.captures.iter().any(|c| c.tcp.missing_gaps > 0);
-    if are_lossy && spared_ns >= facts.account.total_ns / ACCUSED_SHARE {
+    if are_lossy(facts) && spared_ns >= facts.account.total_ns / ACCUSED_SHARE {
         return " How many turns there were, and whether they could be fewer, is not known, as packets are missing from the capture: capture with a larger buffer (tcpdump -B 65536).".into();
     }
     // Only where windows are not known it is not told whether a buffer or they held bytes back.
@@ -267,6 +266,17 @@ fn untold_waits(facts: &Facts<'_>) -> Text {
         " For up to {ns} in all not even an acknowledgement came: a path that keeps everything or loses what comes back, and a host that stands still, look the same from here.",
         ns = Value::Duration(ns),
     ))
+}
+
+/// Whether of much time nobody knows what it went to.
+fn is_unknown(facts: &Facts<'_>) -> bool {
+    let unknown = facts.account.sums.of(Cause::Unknown);
+    let most_ns = unknown.hi_ns.unwrap_or(i64::MAX);
+    most_ns >= facts.account.total_ns / ACCUSED_SHARE
+}
+
+fn are_lossy(facts: &Facts<'_>) -> bool {
+    facts.captures.iter().any(|c| c.tcp.missing_gaps > 0)
 }
 
 /// What would tell, the cheapest first.
@@ -286,7 +296,7 @@ fn cure(facts: &Facts<'_>) -> Text {
         };
     }
     match facts.account.basis {
-        Basis::Matched if facts.captures.iter().any(|c| c.tcp.missing_gaps > 0) => {
+        Basis::Matched if are_lossy(facts) && is_unknown(facts) => {
             " Packets are missing from the captures: take them with a larger buffer (tcpdump -B 65536).".into()
         }
         Basis::Matched => Text::default(),

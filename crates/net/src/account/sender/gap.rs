@@ -18,6 +18,8 @@ pub(super) struct Gap {
     pub usable: u64,
     /// The peer's last data.
     pub peer: Mark,
+    /// When the sender showed last to have data of the peer that the capture lacks.
+    pub missed: Mark,
 }
 
 #[derive(Clone, Copy, Default, Debug, Serialize, Deserialize)]
@@ -32,8 +34,7 @@ pub(super) struct Heard {
     /// The sender probed the shut window: it had more to send.
     pub probed: bool,
     pub peer: bool,
-    /// The peer sent data that the capture lacks: the sender may have waited for that.
-    pub missed_peer: bool,
+    pub missed: bool,
 }
 
 impl Gap {
@@ -51,6 +52,10 @@ impl Gap {
 
     pub(super) fn peer(&self) -> Option<Mark> {
         self.heard.peer.then_some(self.peer)
+    }
+
+    pub(super) fn missed(&self) -> Option<Mark> {
+        self.heard.missed.then_some(self.missed)
     }
 
     pub(super) fn opens(&mut self, mark: Mark, usable: u64) {

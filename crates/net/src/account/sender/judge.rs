@@ -20,6 +20,14 @@ pub(crate) const QUEUED_NS: i64 = 2 * MILLISECOND;
 pub(crate) const INITIAL_WINDOW: u64 = 4_380;
 /// Answers that take so small a part of the way to the receiver and back show that the sender is near.
 pub(crate) const NEAR_SHARE: i64 = 8;
+/// A sender's own time before so much data: nobody waits for a side that only closes.
+fn own_time(payload: u32) -> TimeClass {
+    match payload {
+        0 => TimeClass::Idle,
+        _ => TimeClass::SenderApplication,
+    }
+}
+
 /// What is acknowledged sooner has been at the receiver.
 const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
@@ -53,9 +61,14 @@ impl Sender {
             self.ledger.charge(TimeClass::Transfer, now);
             return false;
         }
-        if gap.heard.missed_peer {
-            self.ledger.charge(TimeClass::Unknown, now);
-            return false;
+        if let Some(missed) = gap.missed() {
+            // It may have waited for that. What came since it had it is another matter, and what did not is its own.
+            let later = |by: Option<Mark>| by.is_some_and(|by| by.time > missed.time);
+            self.ledger.charge(TimeClass::Unknown, missed);
+            if !later(gap.progress()) && !later(gap.peer()) {
+                self.ledger.charge(own_time(s.payload), now);
+                return false;
+            }
         }
         if gap.heard.probed
             && let Some(opened) = gap.opened()
@@ -83,11 +96,7 @@ impl Sender {
             self.ledger.charge(class, now);
             return false;
         }
-        // Nobody waits for a side that only closes.
-        let wait = match payload {
-            0 => TimeClass::Idle,
-            _ => TimeClass::SenderApplication,
-        };
+        let wait = own_time(s.payload);
         let last = self.last;
         let was_small = last.is_some_and(|l| l.ends_short == Some(true));
         let stopped = gap

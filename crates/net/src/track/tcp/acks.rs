@@ -60,6 +60,7 @@ pub(super) fn acknowledge<H: Handler>(
         if position > stream.sent {
             // What it acknowledges and the capture lacks may be what it answers.
             peer.held.peer_sent();
+            stream.heard_of = Some(Box::new((position, s.mark)));
         }
         let echo = s.tcp.timestamps.map(|(_, echo)| echo);
         let newest = (stream.flight).acknowledge(before, position, stream.sacked, echo);
