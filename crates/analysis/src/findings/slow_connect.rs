@@ -216,7 +216,8 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
         _ if is_challenged(c) => Side::Undetermined,
         [client, server] => {
             let arrived_all = server.syn_retries >= client.syn_retries;
-            if arrived_all && server.syn_ack_retries == 0 && client.syn_retries > 0 {
+            let is_silent = server.syn_ack_retries == 0 && !server.answered_before_retry;
+            if arrived_all && is_silent && client.syn_retries > 0 {
                 Side::Server
             } else {
                 Side::Network
@@ -441,6 +442,32 @@ mod tests {
     #[test]
     fn attempts_that_do_not_arrive_are_the_network_s() {
         assert_eq!(opened(2, 1, 3_000 * MS).unwrap().side, Side::Network);
+    }
+
+    #[test]
+    fn what_was_answered_before_it_was_asked_again_had_its_answer_lost_though_the_next_is_not_captured()
+     {
+        let side = |answered_before_retry| {
+            found(Rule::SlowConnect, |f| {
+                let opening = |answered_before_retry| Handshake {
+                    syn: Some(Time(0)),
+                    syn_ack: Some(Time(1_000 * MS)),
+                    ack: Some(Time(1_000 * MS)),
+                    syn_retries: 1,
+                    answered_before_retry,
+                    ..Handshake::default()
+                };
+                let mut c = connection();
+                c.handshake.seen = true;
+                c.openings = vec![opening(false), opening(answered_before_retry)];
+                f.streams.connections = vec![c];
+            })
+            .map(|f| f.side)
+        };
+        assert_eq!(
+            [true, false].map(side),
+            [Some(Side::Network), Some(Side::Server)]
+        );
     }
 
     /// Of one capture, which says what `change` makes of the opening: a SYN, another one a second later, and an answer.

@@ -39,6 +39,8 @@ const NAGLE_EXCEPTIONS_PER_CENT: u64 = 2;
 /// An acknowledgement that is this much later than usual waited for a timer, unless that is
 /// less than the way itself.
 const LATE_NS: i64 = 8 * MILLISECOND;
+/// No timer holds one back for longer (RFC 1122 section 4.2.3.2).
+pub(crate) const LONGEST_DELAY_NS: i64 = 500 * MILLISECOND;
 /// So many late acknowledgements of several segments in a row are the path's.
 const SLOW_IN_A_ROW: u8 = 3;
 /// A sender that waited for it goes on within twice the time of its fastest answer and this, which is
@@ -256,6 +258,7 @@ impl Held {
             && alone
             && !self.peer_sent
             && self.is_late(now - since.time)
+            && now - since.time <= LONGEST_DELAY_NS + self.usual_ns.unwrap_or(0)
         {
             self.late = Some(Late { since, at: now });
         }

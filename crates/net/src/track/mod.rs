@@ -45,6 +45,7 @@ use attic::Attic;
 pub(crate) use echoes::left_before;
 use entry::{Entry, Verdict};
 use hashbrown::HashTable;
+pub(crate) use held::LONGEST_DELAY_NS;
 use model::{Close, ConnectionId, PlotRequest, Problems, Time, Transport};
 use rest::{Awake, Looked, is_quiet};
 use std::collections::HashMap;

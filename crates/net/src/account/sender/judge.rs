@@ -2,6 +2,7 @@
 
 use super::{IDLE_NS, Kind, Last, MICROSECOND, MILLISECOND, PAUSE_NS, Sender, Transmission};
 use crate::account::span;
+use crate::track::LONGEST_DELAY_NS;
 use model::{Answered, Mark, TimeClass};
 
 /// Segments this close left in one go.
@@ -142,6 +143,7 @@ impl Sender {
         if first > 0
             && gap.heard.drained_alone
             && let Some(drained) = gap.drained()
+            && self.ledger.open_ns(drained) <= LONGEST_DELAY_NS.saturating_add(self.smoothed_ns)
         {
             let small = was_small && first < s.full_sized;
             // As it passed here.

@@ -362,6 +362,20 @@ fn a_sender_that_goes_on_with_each_late_acknowledgement_had_waited_for_it() {
 }
 
 #[test]
+fn no_timer_holds_an_acknowledgement_back_for_longer_than_half_a_second() {
+    let waits = |late: i64| {
+        let t = threes(FULL, late, 0);
+        let seen = t.measured(10_000 * MS);
+        let of = &seen.summary().accounts.as_ref().unwrap()[0].time_ns;
+        let all = kinds(&t).into_iter();
+        let held = all.filter(|kind| *kind == EpisodeKind::DelayedAck).count();
+        (held, of[TimeClass::NagleDelayedAck] > 0)
+    };
+    assert_eq!(waits(400 * MS), (11, true));
+    assert_eq!(waits(700 * MS), (0, false));
+}
+
+#[test]
 fn a_sender_that_goes_on_later_had_not() {
     let t = threes(FULL, 40 * MS, 20 * MS);
     assert_eq!(kinds(&t), []);
