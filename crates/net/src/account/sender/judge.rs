@@ -19,6 +19,8 @@ pub(crate) const QUEUED_PERCENT: i64 = 125;
 pub(crate) const QUEUED_NS: i64 = 2 * MILLISECOND;
 /// So many bytes every sender may have in flight from its first round trip on (RFC 3390).
 pub(crate) const INITIAL_WINDOW: u64 = 4_380;
+/// The largest window that needs no scaling (RFC 7323 section 2).
+const UNSCALED_WINDOW: u64 = 65_535;
 /// Answers that take so small a part of the way to the receiver and back show that the sender is near.
 pub(crate) const NEAR_SHARE: i64 = 8;
 /// A sender's own time before so much data: nobody waits for a side that only closes.
@@ -78,7 +80,13 @@ impl Sender {
         }
         let payload = u64::from(s.payload);
         // What overtook others was not what left first: that was as large as can be.
-        let overtook = s.data_end.saturating_sub(payload) > self.sent;
+        let beyond = s.data_end.saturating_sub(payload).saturating_sub(self.sent);
+        let overtook = beyond > 0;
+        if self.sent > 0 && beyond > self.flight_max.max(UNSCALED_WINDOW) {
+            // More than was ever in flight: it was acknowledged meanwhile, and the capture has neither.
+            self.ledger.charge(TimeClass::Unknown, now);
+            return false;
+        }
         let first = if overtook { s.full_sized } else { payload };
         let opened = self.opened(now);
         let gap = &self.gap;

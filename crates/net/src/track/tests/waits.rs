@@ -362,6 +362,24 @@ fn a_sender_that_goes_on_with_each_late_acknowledgement_had_waited_for_it() {
 }
 
 #[test]
+fn what_a_sender_did_while_the_capture_lost_all_of_it_nobody_knows() {
+    let of = |missing: u32| {
+        let mut t = opened();
+        t.c(1, 1, &[b'x'; FULL]).tcp.flags.0 |= PSH;
+        t.wait(MS);
+        t.s(1, 1_001, b"");
+        t.wait(500 * MS);
+        t.c(1_001 + missing, 1, &[b'x'; FULL]);
+        let seen = t.measured(10_000 * MS);
+        let of = &seen.summary().accounts.as_ref().unwrap()[0].time_ns;
+        [TimeClass::SenderApplication, TimeClass::Unknown].map(|class| of[class] / (500 * MS))
+    };
+    // One segment may have overtaken another.
+    assert_eq!(of(1_000), [1, 0]);
+    assert_eq!(of(1_000_000), [0, 1]);
+}
+
+#[test]
 fn no_timer_holds_an_acknowledgement_back_for_longer_than_half_a_second() {
     let waits = |late: i64| {
         let t = threes(FULL, late, 0);
