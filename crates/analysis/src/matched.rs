@@ -403,7 +403,7 @@ impl MatchedFacts {
             let causes = at_server.waiting.take_from(&mut transfer);
             let own = [sure, stall, blocked, transfer];
             let own = (own, self.still_held_ns(call, server, (from, to)));
-            return self.keep_hidden(call, own, causes, lost, &client.troubles);
+            return self.keep_hidden(call, own, causes, lost, [client, server]);
         }
         let lock = (server.locks).waited(
             call.server_end,

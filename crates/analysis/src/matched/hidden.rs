@@ -2,11 +2,11 @@
 //! waited at least, whose of it that was, and how much longer they may have waited.
 
 use super::{MatchedFacts, Unsettled};
-use crate::capture_facts::{CaptureFacts, Troubles};
+use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::half::{Completeness, Half};
 use crate::ledgers::AtServer;
 use ledger::{Both, Held, Lost};
-use model::Time;
+use model::{Direction, Time};
 
 /// How long a call took of which a response is hidden: at least, how much longer at most, and how much of the least it was
 /// not at the server, whenever that answered.
@@ -21,6 +21,18 @@ pub(super) struct Bounded {
     /// what became of the answer that it had sent.
     pub(super) is_unanswered: bool,
     pub(super) answer_lost: Lost,
+}
+
+/// Whether its server's capture shows that an answer was sent again that its client is not seen to have, as timers that have
+/// measured round trips do with what nobody acknowledges, if the capture goes on for so long.
+fn was_sent_again(call: &Unsettled, server: &CaptureFacts) -> bool {
+    let answered = call.server.response_last.time;
+    let again = |t: &Trouble| t.direction == Direction::ToClient && t.is_loss();
+    let is_over = server
+        .last
+        .is_some_and(|last| last - answered < super::OUTAGE_NS);
+    let later = (server.troubles).overlapping(call.server.connection, answered, Time::MAX);
+    is_over || later.into_iter().any(again)
 }
 
 impl MatchedFacts {
@@ -112,10 +124,19 @@ impl MatchedFacts {
         (own, locked_ns): ([i64; 4], i64),
         held: Held,
         lost: Lost,
-        at_client: &Troubles,
+        [client, server]: [&CaptureFacts; 2],
     ) {
         let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
-        let Some(hidden) = call.hidden else { return };
+        let Some(mut hidden) = call.hidden else {
+            return;
+        };
+        if hidden.answer_lost == Lost::Outage && !was_sent_again(call, server) {
+            // Its client's capture lacks it.
+            let on_the_way_ns = std::mem::take(&mut hidden.on_the_way_ns);
+            hidden.least_ns -= on_the_way_ns;
+            hidden.longer_ns += on_the_way_ns;
+            hidden.answer_lost = Lost::Nothing;
+        }
         let (c, longer_ns) = (&call.client, hidden.longer_ns);
         let until = Time(c.request_first.time.0.saturating_add(hidden.least_ns));
         let lost = match hidden.answer_lost {
@@ -139,7 +160,7 @@ impl MatchedFacts {
             lost,
             held,
             hidden_ns: Some(longer_ns),
-            hidden_unread_ns: at_client.unread_ns(c.connection, until, longer_ns),
+            hidden_unread_ns: (client.troubles).unread_ns(c.connection, until, longer_ns),
             sending_at_ns: [c.request_first.time.0; 2],
             ..call.called()
         });

@@ -395,3 +395,49 @@ fn a_client_that_the_server_s_capture_alone_shows_may_ask_too_often() {
         }
     }
 }
+
+/// A client's capture that lacks all of a connection from an answer on: had the client not had that, its server would have sent
+/// it again.
+#[test]
+fn an_answer_that_is_not_sent_again_was_not_lost_though_the_client_s_capture_lacks_it() {
+    let of = |port: u16, sent_again: bool| {
+        let mut c = Conversation::new(([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 2049).into());
+        c.spacing(0).mss(1_460).at(EPOCH);
+        c.sequences(u32::from(port) * 1_000, u32::from(port) * 3_000)
+            .handshake();
+        for id in (0..300).map(|n| n + u32::from(port) * 1_000) {
+            c.client(&rpc::record(&rpc::getattr_call(id, &[1; 32])));
+            c.after(MILLISECOND / 20).server_ack();
+            let answer = rpc::record(&rpc::getattr_reply(id));
+            c.after(MILLISECOND / 10).server(&answer);
+            c.after(10 * MILLISECOND);
+            if sent_again && id % 1_000 == 20 {
+                break;
+            }
+            c.client_ack();
+        }
+        c.packets()
+    };
+    let side = |sent_again: bool| {
+        let mut server = of(700, sent_again);
+        if sent_again {
+            let answer = server[server.len() - 1].clone();
+            for later in [300, 900, 2_100] {
+                let mut again = answer.clone();
+                again.time += later * MILLISECOND;
+                server.push(again);
+            }
+        }
+        // The last that the client's capture has of it is that the 21st request came.
+        let lacks = server[3 + 20 * 4 + 1].time;
+        let mut client: Vec<_> = server.iter().filter(|p| p.time <= lacks).cloned().collect();
+        for all in [&mut client, &mut server] {
+            all.extend(of(800, false));
+            all.sort_by_key(|p| p.time);
+        }
+        let client = faults::delay(&client, ([10, 0, 0, 2], 2049).into(), MILLISECOND / 2);
+        diagnosis_of(&client, &server).verdict.side
+    };
+    assert_eq!(side(true), Side::Network);
+    assert_ne!(side(false), Side::Network);
+}

@@ -198,7 +198,13 @@ fn an_answer_that_never_came_is_the_networks() {
     let there = {
         let mut answered = c.after(MS).packets();
         c.server(&rpc::record(&rpc::getattr_reply(LAST)));
-        answered.extend(c.packets().last().cloned());
+        // Nobody acknowledges it: it is sent again.
+        for later in [0, 300 * MS, 900 * MS] {
+            answered.extend(c.packets().last().cloned().map(|packet| TestPacket {
+                time: packet.time + later,
+                ..packet
+            }));
+        }
         together(answered, goes_on())
     };
     let (diagnosis, row) = judged("lost", Some(&client), Some(&at_server(&there)));
