@@ -64,7 +64,7 @@ pub struct Tcp {
 }
 
 /// Bytes that time stamps take in each segment, with their padding (RFC 7323 appendix A).
-const STAMPS: u8 = 12;
+pub(crate) const STAMPS: u8 = 12;
 
 impl Tcp {
     /// Bytes of data that do not fit into this segment for its options (RFC 6691 section 2): selective

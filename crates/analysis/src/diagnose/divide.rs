@@ -21,7 +21,6 @@ struct Asking<'a> {
     further: Further<'a>,
     /// Whether calls may be missing here that the other capture lacks.
     is_lossy: bool,
-    spared: Spared,
 }
 
 impl Asking<'_> {
@@ -47,7 +46,8 @@ impl Diagnoser {
         look: Option<&mut Look<'_>>,
     ) -> (Account, Kept<Certain>) {
         let basis = seen.basis;
-        let mut all = self.asking(seen, streams);
+        let all = self.asking(seen, streams);
+        let mut spared: Vec<Spared> = all.iter().map(|_| Spared::default()).collect();
         let mut chatter = [Chatter::default(); 2];
         let path_is_known = matches!(basis, Basis::Client | Basis::Matched);
         // Less than may be accused stays the path's; where bounds are all there is, it may be more.
@@ -66,9 +66,9 @@ impl Diagnoser {
             let is_worth = saved.fold(0, i64::saturating_add) >= accused;
             let is_sure = path_is_known || habit.pattern == Pattern::SmallFetch;
             if is_worth || basis != Basis::Matched {
-                let own = all.first_mut().map(|own| &mut own.spared);
+                let own = spared.first_mut();
                 own.into_iter()
-                    .for_each(|s| s.by_statement(habit, is_sure && is_worth));
+                    .for_each(|own| own.by_statement(habit, is_sure && is_worth));
             }
         }
         let own: &[Habit] = match self.kind {
@@ -83,32 +83,28 @@ impl Diagnoser {
                 Habit::Questions => WORTH_NS,
                 Habit::Writes => worth_of_writes_ns(self.captures[seen.main()].captured_ns()),
             };
-            let mut sure = Chatter::default();
-            (all.iter())
-                .for_each(|a| sure.merge(&a.rounds.chatter(habit, |of| a.least(of), |_| 0)));
-            if sure.saved_ns >= accused.max(worth_ns) {
-                chatter[habit as usize] = sure;
-                for a in &mut all {
-                    let mut spared = std::mem::take(&mut a.spared);
-                    spared.by_connections(a.rounds, habit, |of| a.least(of), |_| 0, true);
-                    a.spared = spared;
-                }
-            }
-            let mut may_be = Chatter::default();
+            let (mut sure, mut may_be) = (Chatter::default(), Chatter::default());
             for a in &all {
+                sure.merge(&a.rounds.chatter(habit, |of| a.least(of), |_| 0));
                 let more = |id| self.asked_besides(a, id);
                 may_be.merge(&a.rounds.chatter(habit, |_| a.most, more));
             }
-            if may_be.saved_ns >= accused && may_be.saved_in_all_ns >= worth_ns {
-                for a in &mut all {
-                    let mut spared = std::mem::take(&mut a.spared);
+            let is_sure = sure.saved_ns >= accused.max(worth_ns);
+            let is_possible = may_be.saved_ns >= accused && may_be.saved_in_all_ns >= worth_ns;
+            if is_sure {
+                chatter[habit as usize] = sure;
+            }
+            for (a, spared) in all.iter().zip(&mut spared) {
+                if is_sure {
+                    spared.by_connections(a.rounds, habit, |of| a.least(of), |_| 0, true);
+                }
+                if is_possible {
                     let more = |id| self.asked_besides(a, id);
                     spared.by_connections(a.rounds, habit, |_| a.most, more, false);
-                    a.spared = spared;
                 }
             }
         }
-        let mut spared = all.into_iter().map(|a| a.spared);
+        let mut spared = spared.into_iter();
         let own = spared.next().unwrap_or_default();
         if let Whole::Both(both) = &mut whole {
             for (other, spared) in both.others.iter_mut().zip(spared) {
@@ -143,7 +139,6 @@ impl Diagnoser {
             most: crossing(most_ns, is_lossy || lacks(capture)),
             further: Further::default(),
             is_lossy,
-            spared: Spared::default(),
         };
         let other = seen.server.filter(|_| basis == Basis::Matched);
         let rounds = match basis {

@@ -197,8 +197,8 @@ fn speaks_on(c: &ConnectionResult) -> bool {
 fn is_server_mute(facts: &Facts<'_>, c: &ConnectionResult) -> bool {
     let mut own =
         (facts.streams.connections.iter()).filter(|o| o.server.address == c.server.address);
-    let says = |o: &ConnectionResult, d| o.direction(d).counts.packets > 0;
-    own.clone().any(speaks_on) && !own.any(|o| says(o, Direction::ToClient))
+    let is_heard = |o: &ConnectionResult| o.direction(Direction::ToClient).counts.packets > 0;
+    own.clone().any(speaks_on) && !own.any(is_heard)
 }
 
 fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {

@@ -31,8 +31,8 @@ fn was_sent_again(call: &Unsettled, server: &CaptureFacts) -> bool {
     let is_over = server
         .last
         .is_some_and(|last| last - answered < super::OUTAGE_NS);
-    let later = (server.troubles).overlapping(call.server.connection, answered, Time::MAX);
-    is_over || later.into_iter().any(again)
+    let mut later = (server.troubles).overlapping(call.server.connection, answered, Time::MAX);
+    is_over || later.any(again)
 }
 
 impl MatchedFacts {

@@ -15,6 +15,7 @@ use super::stream::{Start, Stream};
 use super::{MILLISECOND, output::Output};
 use crate::account::{Measured, Meter};
 use crate::identifications::Identifications;
+use crate::segment::STAMPS;
 use crate::{Handler, Segment};
 use acks::acknowledge;
 use data::data;
@@ -278,7 +279,10 @@ impl Tcp {
         let odd_ttl = stream.summary.packets > 0 && !usual_ttl.contains(&s.ttl);
         // What its peer has acknowledged and never came by may have been its end, but for full segments.
         let unseen = stream.acknowledged.unwrap_or(0).saturating_sub(stream.sent);
-        let lacks_own = !unseen.is_multiple_of(full_size(s, stream));
+        let full_sized =
+            [0, STAMPS].map(|stamps| stream.full_sized().saturating_sub(stamps.into()));
+        // A reset has no options, whatever others have.
+        let lacks_own = !full_sized.iter().any(|&size| unseen.is_multiple_of(size));
         let after_fin = stream.fin.is_some() || lacks_own;
         let counts_on = !odd_ttl && stream.recent.counts_on(s);
         count(s, stream);

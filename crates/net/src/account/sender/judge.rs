@@ -23,14 +23,6 @@ pub(crate) const INITIAL_WINDOW: u64 = 4_380;
 const UNSCALED_WINDOW: u64 = 65_535;
 /// Answers that take so small a part of the way to the receiver and back show that the sender is near.
 pub(crate) const NEAR_SHARE: i64 = 8;
-/// A sender's own time before so much data: nobody waits for a side that only closes.
-fn own_time(payload: u32) -> TimeClass {
-    match payload {
-        0 => TimeClass::Idle,
-        _ => TimeClass::SenderApplication,
-    }
-}
-
 /// What is acknowledged sooner has been at the receiver.
 const AT_RECEIVER_NS: i64 = 100 * MICROSECOND;
 /// An acknowledgement of one segment this much later than the shortest waited for a timer.
@@ -312,5 +304,13 @@ impl Sender {
         } else {
             TimeClass::Congestion
         }
+    }
+}
+
+/// A sender's own time before so much data: nobody waits for a side that only closes.
+fn own_time(payload: u32) -> TimeClass {
+    match payload {
+        0 => TimeClass::Idle,
+        _ => TimeClass::SenderApplication,
     }
 }

@@ -188,6 +188,28 @@ fn a_reset_by_a_host_that_had_closed_is_told_from_one_that_cuts_off() {
 }
 
 #[test]
+fn full_segments_that_the_capture_lacks_before_a_reset_were_no_end() {
+    // Of 100 bytes with time stamps, of which a reset has none.
+    let after_fin = |lacks: u32| {
+        let mut t = Script::new();
+        t.open();
+        for segment in &mut t.segments {
+            segment.tcp.mss = segment.tcp.flags.syn().then_some(112);
+        }
+        let stamps = Some((1, 1));
+        t.c(1, 1, b"ask").tcp.timestamps = stamps;
+        t.s(1, 4, &[b'x'; 100]).tcp.timestamps = stamps;
+        t.c(4, 101 + lacks, b"").tcp.timestamps = stamps;
+        t.send(ToClient, RST, 101 + lacks, 0, b"");
+        t.one().summary().reset.unwrap().after_fin
+    };
+    assert_eq!(
+        [0, 100, 200, 1, 101].map(after_fin),
+        [false, false, false, true, true]
+    );
+}
+
+#[test]
 fn a_connection_that_goes_on_after_a_reset_is_followed() {
     let mut t = Script::new();
     t.open();
