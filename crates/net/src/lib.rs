@@ -7,6 +7,7 @@
 
 mod account;
 mod decode;
+mod fold;
 mod identifications;
 mod segment;
 mod track;

@@ -37,6 +37,35 @@ pub fn harmless(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
+/// A text in which bytes of ASCII that `need_no_look` stay, and `instead` writes what comes in the place of each other
+/// character. Most of a page needs none, and a processor compares it by blocks.
+pub(crate) fn rewritten(
+    text: &str,
+    need_no_look: impl Fn(u8) -> bool,
+    mut instead: impl FnMut(&mut String, char),
+) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let plain = run(rest.as_bytes(), |b| b.is_ascii() & need_no_look(b));
+        let (shown, behind) = rest.split_at(plain);
+        out.push_str(shown);
+        let Some(c) = behind.chars().next() else {
+            return out;
+        };
+        instead(&mut out, c);
+        rest = behind.strip_prefix(c).unwrap_or_default();
+    }
+}
+
+/// How many bytes from the first on are such. By blocks, which a processor compares in one go.
+fn run(bytes: &[u8], is_such: impl Fn(u8) -> bool) -> usize {
+    let all = |block: &&[u8; 64]| block.iter().fold(true, |all, &b| all & is_such(b));
+    let blocks = bytes.as_chunks().0.iter().take_while(all).count();
+    let rest = bytes.get(64 * blocks..).unwrap_or_default();
+    64 * blocks + rest.iter().take_while(|&&b| is_such(b)).count()
+}
+
 /// Writes text, with a space for each character that acts, but line ends and tabs, and U+FFFD for what is
 /// no UTF-8. Each write brings whole characters, as all do that come from `str`.
 pub struct Harmless<W> {
@@ -103,14 +132,11 @@ fn ours(bytes: &[u8]) -> Option<usize> {
     start.map(str::len)
 }
 
-/// How many bytes from the first on need no look: printable ASCII, tabs, line ends. By blocks, which a processor
-/// compares in one go: rows of calls are gigabytes.
+/// How many bytes from the first on need no look: printable ASCII, tabs, line ends. Rows of calls are gigabytes.
 fn plain(bytes: &[u8]) -> usize {
-    let odd = |b: u8| (b.wrapping_sub(b' ') > b'~' - b' ') & (b.wrapping_sub(b'\t') > 1);
-    let plain = |block: &&[u8; 64]| !block.iter().fold(false, |any, &b| any | odd(b));
-    let blocks = bytes.as_chunks().0.iter().take_while(plain).count();
-    let rest = bytes.get(64 * blocks..).unwrap_or_default();
-    64 * blocks + rest.iter().take_while(|&&b| !odd(b)).count()
+    run(bytes, |b| {
+        (b.wrapping_sub(b' ') <= b'~' - b' ') | (b.wrapping_sub(b'\t') <= 1)
+    })
 }
 
 /// Writes JSON on one line, whose strings say what acts as `\u…`.

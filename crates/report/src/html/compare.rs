@@ -6,7 +6,7 @@
 
 mod tables;
 
-use super::data::{in_script, latency};
+use super::data::{Data, latency};
 use super::operations::{CALLS, CHARTED, OPEN, SHORT, percentiles_of, short, spread_of};
 use super::{Frame, Provenance, Section, anchors, figure, frame, harmless_page};
 use crate::compare_text::{notes, volume};
@@ -36,7 +36,7 @@ pub fn compare_html(
 ) -> io::Result<()> {
     let labels = labels(&c.runs);
     let charted = charted(c);
-    let data = data(c, &labels, &charted);
+    let data = data(c, &labels, &charted)?;
     let page = page(c, &labels, &charted, made, zone, &data).into_string();
     out.write_all(harmless_page(&page).as_bytes())
 }
@@ -265,7 +265,7 @@ fn described(c: &SavedCapture, zone: &TimeZone) -> String {
 
 /// What the charts are drawn from, in the shape of a report's: the runs stand for captures, what is not
 /// here is empty.
-fn data(c: &Comparison, labels: &[String; 2], charted: &[Charted<'_>]) -> String {
+fn data(c: &Comparison, labels: &[String; 2], charted: &[Charted<'_>]) -> io::Result<String> {
     let captures = c.runs.iter().zip(labels).map(|(run, label)| {
         let files = run.captures.iter().flat_map(|c| &c.files);
         json!({
@@ -288,16 +288,6 @@ fn data(c: &Comparison, labels: &[String; 2], charted: &[Charted<'_>]) -> String
     let [_, problem] = &c.runs;
     let firsts = problem.captures.iter().filter_map(|c| c.first);
     let start = firsts.min().unwrap_or_default();
-    let value = json!({
-        "schema": "slowside.report/1",
-        "start": { "epoch_ns": start.0.to_string(), "utc": moment(start, &TimeZone::UTC) },
-        "duration_ns": problem.elapsed_ns,
-        "captures": captures.collect::<Vec<_>>(),
-        "operations": operations.collect::<Vec<_>>(),
-        "outstanding": [],
-        "load": [],
-        "connections": [],
-        "ladders": [],
-    });
-    in_script(&value.to_string())
+    let (captures, operations) = (captures.collect(), operations.collect());
+    Data::new(start, problem.elapsed_ns, captures, operations).in_script()
 }

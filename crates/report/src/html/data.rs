@@ -6,67 +6,121 @@ mod connection;
 
 use super::connections::why;
 use super::ladders::{self, filter, marks, parts, since};
-use super::load::{self, scope, servers};
+use super::load::{self, Server, scope, servers};
 use super::operations::{Charted, charted};
 use super::places::Places;
 use super::statements;
-use crate::harmless::{acts, escape};
+use crate::harmless::{acts, escape, rewritten};
 use crate::text::moment;
 use analysis::charts::{LatencyByOutstanding, Times};
 use analysis::results::{CaptureResult, Report};
 use analysis::stats::Distribution;
+use connection::Connection;
 use jiff::tz::TimeZone;
+use model::Time;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::io;
 
-/// The data, fit to stand in a script element.
-pub(super) fn json(report: &Report, places: &Places<'_>) -> String {
-    let servers = servers(report, places);
-    let operations = charted(report);
-    let statements = statements::charted(report);
-    let value = json!({
-        "schema": "slowside.report/1",
-        "start": {
-            "epoch_ns": places.start.0.to_string(),
-            "utc": moment(places.start, &TimeZone::UTC),
-        },
-        "duration_ns": places.duration_ns,
-        "captures": report.diagnosis.captures.iter().enumerate()
-            .map(|(i, c)| capture(c, places.label(i))).collect::<Vec<_>>(),
-        "operations": operations.iter().chain(&statements)
-            .map(|o| operation(o, places)).collect::<Vec<_>>(),
-        "outstanding": servers.iter().map(|s| {
-            let times = (0..s.series.most.len() as i64).map(|i| {
-                let at = s.series.first + i.saturating_mul(s.series.width_ns);
-                places.since(s.capture, at)
-            });
-            json!({
-                "capture": s.capture,
-                "scope": scope(s.server),
-                "width_ns": s.series.width_ns,
-                "time_ns": times.collect::<Vec<_>>(),
-                "max": s.series.most,
-                "mean": s.series.mean_thousandths.iter().map(|m| *m as f64 / 1e3).collect::<Vec<_>>(),
-            })
-        }).collect::<Vec<_>>(),
-        "load": load::load(report, places).into_iter().map(load).collect::<Vec<_>>(),
-        "connections": report.shown.iter().zip(&report.plots)
-            .map(|(c, plot)| connection::json(c, plot, why(c), places)).collect::<Vec<_>>(),
-        "ladders": report.charts.ladders.iter().map(|l| ladder(l, places)).collect::<Vec<_>>(),
-    });
-    in_script(&value.to_string())
+/// The page's data.
+#[derive(Serialize)]
+pub(super) struct Data {
+    schema: &'static str,
+    start: Start,
+    duration_ns: i64,
+    captures: Vec<Value>,
+    operations: Vec<Value>,
+    outstanding: Vec<Value>,
+    load: Vec<Value>,
+    /// By far the most of it.
+    connections: Vec<Connection>,
+    ladders: Vec<Value>,
 }
 
-/// JSON that cannot end a script element, nor begin a comment in one: what could stands within strings
-/// only, where it may be escaped. Neither can it steer how text around it is shown.
-pub(super) fn in_script(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
+/// Where times count from.
+#[derive(Serialize)]
+struct Start {
+    epoch_ns: String,
+    utc: String,
+}
+
+impl Data {
+    /// Without what only single calls and connections have.
+    pub(super) fn new(
+        start: Time,
+        duration_ns: i64,
+        captures: Vec<Value>,
+        operations: Vec<Value>,
+    ) -> Data {
+        Data {
+            schema: "slowside.report/1",
+            start: Start {
+                epoch_ns: start.0.to_string(),
+                utc: moment(start, &TimeZone::UTC),
+            },
+            duration_ns,
+            captures,
+            operations,
+            outstanding: Vec::new(),
+            load: Vec::new(),
+            connections: Vec::new(),
+            ladders: Vec::new(),
+        }
+    }
+
+    pub(super) fn of(report: &Report, places: &Places<'_>) -> Data {
+        let captures = report.diagnosis.captures.iter().enumerate();
+        let captures = captures.map(|(i, c)| capture(c, places.label(i))).collect();
+        let (operations, statements) = (charted(report), statements::charted(report));
+        let operations = operations.iter().chain(&statements);
+        let operations = operations.map(|o| operation(o, places)).collect();
+        let servers = servers(report, places);
+        let shown = report.shown.iter().zip(&report.plots);
+        let ladders = report.charts.ladders.iter();
+        Data {
+            outstanding: servers.iter().map(|s| outstanding(s, places)).collect(),
+            load: load::load(report, places).into_iter().map(load).collect(),
+            connections: shown
+                .map(|(c, plot)| Connection::of(c, plot, why(c), places))
+                .collect(),
+            ladders: ladders.map(|l| ladder(l, places)).collect(),
+            ..Data::new(places.start, places.duration_ns, captures, operations)
+        }
+    }
+
+    /// As JSON that cannot end a script element, nor begin a comment in one: what could stands within strings
+    /// only, where it may be escaped. Neither can it steer how text around it is shown.
+    ///
+    /// # Errors
+    /// None, but for what `serde_json` says that it may say.
+    pub(super) fn in_script(&self) -> io::Result<String> {
+        Ok(in_script(&serde_json::to_string(self)?))
+    }
+}
+
+fn in_script(json: &str) -> String {
+    let needs_no_look = |b| matches!(b, b' '..=b'~') & !matches!(b, b'<' | b'>' | b'&');
+    rewritten(json, needs_no_look, |out, c| {
         match matches!(c, '<' | '>' | '&') || acts(c) {
             true => out.push_str(&escape(c)),
             false => out.push(c),
         }
-    }
-    out
+    })
+}
+
+fn outstanding(s: &Server, places: &Places<'_>) -> Value {
+    let times = (0..s.series.most.len() as i64).map(|i| {
+        let at = s.series.first + i.saturating_mul(s.series.width_ns);
+        places.since(s.capture, at)
+    });
+    json!({
+        "capture": s.capture,
+        "scope": scope(s.server),
+        "width_ns": s.series.width_ns,
+        "time_ns": times.collect::<Vec<_>>(),
+        "max": s.series.most,
+        "mean": s.series.mean_thousandths.iter().map(|m| *m as f64 / 1e3).collect::<Vec<_>>(),
+    })
 }
 
 fn capture(c: &CaptureResult, label: &str) -> Value {

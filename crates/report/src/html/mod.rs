@@ -30,9 +30,11 @@ mod tiers;
 pub use compare::compare_html;
 
 use crate::diagnosis_text::confidence;
+use crate::harmless::{acts, rewritten};
 use crate::text::{moment, shell, unbroken};
 use analysis::results::Report;
 use analysis::text::Text;
+use data::Data;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use model::{Time, format_duration};
@@ -85,7 +87,7 @@ pub fn report_html(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let places = Places::new(report);
-    let data = data::json(report, &places);
+    let data = Data::of(report, &places).in_script()?;
     let page = page(report, &places, made, zone, &data).into_string();
     out.write_all(harmless_page(&page).as_bytes())
 }
@@ -93,15 +95,10 @@ pub fn report_html(
 /// The page without characters that steer how others are shown. Its own layout has line ends only, as its
 /// script and style have.
 fn harmless_page(page: &str) -> String {
-    let mut out = String::with_capacity(page.len());
-    for line in page.split_inclusive('\n') {
-        let text = line.strip_suffix('\n').unwrap_or(line);
-        out.push_str(&crate::harmless::harmless(text));
-        if text.len() < line.len() {
-            out.push('\n');
-        }
-    }
-    out
+    let needs_no_look = |b| matches!(b, b' '..=b'~' | b'\n');
+    rewritten(page, needs_no_look, |out, c| {
+        out.push(if acts(c) { ' ' } else { c })
+    })
 }
 
 /// Nothing may be fetched, and only this page's own script and style may run.
