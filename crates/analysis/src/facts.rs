@@ -20,7 +20,7 @@ use crate::stats::{Distribution, FewLong};
 use crate::streams::Streams;
 use crate::tiers::Tier;
 use crate::worst::Worst;
-use ledger::Cause;
+use ledger::{Cause, Half};
 use model::{Direction, EpisodeKind, Protocol, TimeClass};
 
 /// Fewer turns of an unknown protocol than this are held against nobody: one that waits for an event
@@ -70,6 +70,9 @@ pub struct Facts<'a> {
     /// Which capture was taken at the client, which at the server.
     pub client: Option<usize>,
     pub server: Option<usize>,
+    /// How far it is to the server from the capture next to it, and to the client from the one next to that: of two captures
+    /// none, unless they were taken on the way.
+    pub halves: [Half; 2],
     pub matched: Option<&'a MatchedFacts>,
     /// Response times and waits of all calls that are judged, where the server's capture alone holds some.
     pub others: Option<[&'a Distribution; 2]>,
@@ -195,7 +198,11 @@ impl<'a> Facts<'a> {
             return false;
         }
         let mean = a.total_ns / a.calls.max(1) as i64;
-        let beyond = a.basis == Basis::Server && a.path_ns + a.chatty_ns > 0;
+        let is_timed_there = match a.basis {
+            Basis::Matched => self.halves[1].is_here(),
+            basis => basis != Basis::Server,
+        };
+        let beyond = !is_timed_there && a.path_ns + a.chatty_ns > 0;
         // Those that were never answered, or had been asked before, have no response time, nor have those that are paired by
         // their order alone, or were seen in part; and of clients without a capture the path is beside what was timed.
         let seen = &self.captures[self.client.unwrap_or(0)];
@@ -379,7 +386,7 @@ pub fn server_cap(facts: &CaptureFacts) -> Option<(ServerCap, model::Endpoint)> 
     caps.first().copied()
 }
 
-/// How many recoveries are [outages](crate::matched::is_outage), and how long the longest lasted.
+/// How many recoveries are [outages](crate::lost::is_outage), and how long the longest lasted.
 pub(crate) fn outages(facts: &CaptureFacts) -> (usize, i64) {
     outages_of(facts, |_| true)
 }
@@ -391,7 +398,7 @@ pub(crate) fn outages_to(facts: &CaptureFacts, d: Direction) -> (usize, i64) {
 
 fn outages_of(facts: &CaptureFacts, is_one: impl Fn(&Trouble) -> bool) -> (usize, i64) {
     let long = facts.longest.iter().filter(|t| {
-        t.is_loss() && is_one(t) && crate::matched::is_outage(t.timeouts, t.last - t.first)
+        t.is_loss() && is_one(t) && crate::lost::is_outage(t.timeouts, t.last - t.first)
     });
     long.fold((0, 0), |(n, longest), t| {
         (n + 1, longest.max(t.last - t.first))

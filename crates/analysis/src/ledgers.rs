@@ -27,8 +27,8 @@ use crate::vantage::conclude;
 use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
-    Both, BothFacts, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Paced,
-    Queued, Sums, divide_both, divide_one,
+    Both, BothFacts, Bounds, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts,
+    Paced, Queued, Sums, divide_both, divide_one,
 };
 use model::{ConnectionId, Direction, DirectionAccount, Mark, Time, TimeClass};
 use serde::{Deserialize, Serialize};
@@ -189,6 +189,8 @@ pub struct BothWhole<'a> {
     pub matched: &'a MatchedFacts,
     pub client: &'a CaptureFacts,
     pub server: &'a CaptureFacts,
+    /// How far it is from the server's capture to that, and from the client's to that.
+    pub beyond: [Half; 2],
     pub client_capture: usize,
     pub links: &'a [Link],
     /// When a clock was set: what calls took then is not known.
@@ -206,21 +208,37 @@ pub struct BothWhole<'a> {
     pub operations: Option<&'a Operations>,
 }
 
-/// How far it is from the server's capture of two to the servers of the calls that both have: it may hold calls of theirs
-/// to others.
+/// How far it is from the server's capture of two to the servers of the calls that both have, and from the client's to the
+/// clients: they may hold calls of theirs with others.
 #[must_use]
-pub fn half_to_server(server: &CaptureFacts, servers: &Servers) -> Half {
-    // A server answers a SYN at once, and its packets have not been routed yet.
-    let place = conclude(&server.tcp).vantage;
-    let is_on_the_way = matches!(place, Vantage::Middle | Vantage::Client);
+pub fn halves_beyond(client: &CaptureFacts, server: &CaptureFacts, servers: &Servers) -> [Half; 2] {
     // Nor is it further than the soonest answer came from, where acknowledgements come with answers only.
     let answered = Crossed {
         min_ns: server.soonest_answer_ns(),
         mean_ns: None,
     };
     let [to_server, _] = server.ways.near_of(|(_, host)| servers.may_have(host));
-    match to_server.half(answered) {
-        Half::Away(way) if is_on_the_way && way.lo_ns >= ON_THE_WAY_NS => Half::Away(way),
+    let [_, to_client] = client.ways.near_of(|(_, host)| servers.may_have(host));
+    [
+        beyond(server, Vantage::Client, to_server.half(answered)),
+        beyond(client, Vantage::Server, to_client.half(Crossed::default())),
+    ]
+}
+
+/// What lies beyond a capture that was taken at `other`s end for all that its packets say: a host answers a SYN, or
+/// acknowledges, at once, and its packets have not been routed yet. Far from both ends it was taken at neither, but how far is
+/// not certain where a slow host takes as long.
+fn beyond(capture: &CaptureFacts, other: Vantage, half: Half) -> Half {
+    let place = conclude(&capture.tcp).vantage;
+    match half {
+        Half::Away(way) if way.lo_ns >= ON_THE_WAY_NS && place == other => half,
+        Half::Away(way) if place == Vantage::Middle => Half::Away(Bounds {
+            lo_ns: match way.lo_ns {
+                ON_THE_WAY_NS.. => way.lo_ns,
+                _ => 0,
+            },
+            ..way
+        }),
         _ => Half::Here,
     }
 }
@@ -228,12 +246,16 @@ pub fn half_to_server(server: &CaptureFacts, servers: &Servers) -> Half {
 impl BothWhole<'_> {
     /// What clients waited at least: of calls of which nothing is known it is not certain either.
     fn waited_ns(&self) -> i64 {
+        let [_, to_client] = self.beyond;
+        let beyond_ns = to_client.bounds().lo_ns;
         if self.unsure.is_empty() {
-            return self.kept.waited_ns();
+            let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
+            let waited_ns = self.kept.waited_ns();
+            return waited_ns.saturating_add(beyond_ns.saturating_mul(calls));
         }
         (self.kept).sum(|call| match self.is_stepped(call) {
             true => 0,
-            false => call.response_ns,
+            false => call.response_ns.saturating_add(beyond_ns),
         })
     }
 
@@ -252,7 +274,7 @@ impl BothWhole<'_> {
             least => least,
         };
         let cap = server_cap(self.server).map(|(cap, end)| (number_of(end), cap.service_ns));
-        let to_server = half_to_server(self.server, &self.matched.servers);
+        let [to_server, to_client] = self.beyond;
         let mut rows = self.matched.at_server.iter().flatten();
         let mut ledger = Ledger::default();
         kept.drain(|call| {
@@ -272,6 +294,7 @@ impl BothWhole<'_> {
             links.extend(filled.iter().filter_map(|f| self.queued(f, call)));
             let facts = BothFacts {
                 to_server,
+                to_client,
                 usual_path_ns,
                 least_path_ns,
                 links: &links,

@@ -35,6 +35,7 @@ pub mod ledgers;
 pub mod live;
 pub mod locks;
 pub mod losses;
+mod lost;
 pub mod matched;
 pub mod metrics;
 pub mod narrowest;

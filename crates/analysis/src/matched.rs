@@ -14,6 +14,7 @@ use crate::compare::gather::Parts;
 use crate::half::{Half, number_of};
 use crate::ledgers::AtServer;
 use crate::locks::{Coincidences, LockWaits};
+use crate::lost::{lost_between, recovered};
 use crate::narrowest::{Narrowest, Passing};
 use crate::results::{Clock, Matched};
 use crate::rounds::Rounds;
@@ -31,11 +32,6 @@ use std::collections::VecDeque;
 
 /// Longer than a retransmission timer usually backs off to.
 pub(crate) const SETTLE_NS: i64 = 4_000_000_000;
-
-/// An episode in which the timer ran out this often in a row, or that lasted this long with at least
-/// one time-out, is an outage and not a lost segment: nothing got through for that long.
-const OUTAGE_TIMEOUTS: u32 = 2;
-const OUTAGE_NS: i64 = 700_000_000;
 
 /// Sums of one operation's matched calls.
 #[derive(Clone, Debug, Default)]
@@ -163,36 +159,6 @@ pub struct MatchedFacts {
     pub servers: Servers,
     /// Where a comparison is wanted.
     pub parts: Option<Box<Parts>>,
-}
-
-/// What the network lost of a call, from what its connection went through meanwhile in the capture at each direction's
-/// receiver, the server's first. What the receiver's capture holds twice was not lost between the two.
-fn lost_between<'a, T>(receivers: &[T; 2]) -> Lost
-where
-    T: Iterator<Item = &'a Trouble> + Clone,
-{
-    let recoveries = |of: &T| {
-        let of = of.clone();
-        of.filter(|t| t.is_loss())
-    };
-    let arrived = [Direction::ToServer, Direction::ToClient].map(|d| {
-        let of = recoveries(&receivers[d.index()]);
-        let mut of = of.filter(|t| t.direction == d).peekable();
-        of.peek().is_some() && of.all(|t| t.arrived)
-    });
-    let seen = receivers.iter().flat_map(recoveries);
-    let lost = seen.filter(|t| !arrived[t.direction.index()]);
-    lost.fold(Lost::Nothing, |lost, t| match lost {
-        Lost::Outage => lost,
-        _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
-        _ => Lost::Segments,
-    })
-}
-
-/// Whether nothing got through for so long that it was no mere loss.
-#[must_use]
-pub fn is_outage(timeouts: u32, lasted_ns: i64) -> bool {
-    timeouts >= OUTAGE_TIMEOUTS || (timeouts > 0 && lasted_ns >= OUTAGE_NS)
 }
 
 /// Takes out of what passed at the server while the response did how long it waited for the client to confirm
@@ -371,6 +337,7 @@ impl MatchedFacts {
             (facts.holes).may_hide_another(b.connection, &b.times())
         };
         let is_lossy = lost != Lost::Nothing;
+        let beyond = recovered(s.during(&near_server), from, to);
         let is_cut_off = call.hidden.is_some_and(|h| h.is_cut_off);
         let has_holes = |facts: &CaptureFacts, b: &Brief| {
             let life = (b.request_first.time, b.response_last.time);
@@ -403,7 +370,7 @@ impl MatchedFacts {
             let causes = at_server.waiting.take_from(&mut transfer);
             let own = [sure, stall, blocked, transfer];
             let own = (own, self.still_held_ns(call, server, (from, to)));
-            return self.keep_hidden(call, own, causes, lost, [client, server]);
+            return self.keep_hidden(call, own, causes, (lost, beyond), [client, server]);
         }
         let lock = (server.locks).waited(
             call.server_end,
@@ -479,6 +446,8 @@ impl MatchedFacts {
             path_ns: path,
             inner_ns: inner,
             lost,
+            beyond: beyond.0,
+            recovery_ns: beyond.1,
             has_holes,
             held: causes,
             sending_at_ns: [life.0.0, s.response_first.time.0],

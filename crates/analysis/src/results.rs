@@ -94,6 +94,8 @@ pub struct CaptureResult {
     pub side: Option<Vantage>,
     /// What its own packets say of where it was taken, whatever `side` rests on.
     pub concluded: Option<Vantage>,
+    /// Whether it was taken on the way between that host and the other, and counts as that host's for being nearer.
+    pub is_on_the_way: bool,
     /// What `side` was concluded from, in words, and how sure that is.
     pub side_from: Text,
     pub packets: u64,

@@ -39,12 +39,23 @@ struct Connection {
     last: Time,
 }
 
+/// What it is of what calls took here.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Part {
+    /// All that the path took at least, as far as the calls themselves show less.
+    #[default]
+    Whole,
+    /// A part of it, and so no more than all of it.
+    Within,
+    /// What comes on top of it.
+    Beyond,
+}
+
 /// What the path takes of each call.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Crossing {
     pub ns: i64,
-    /// Whether that is a part of what calls took here, and so no more than all of it.
-    pub is_within: bool,
+    pub is: Part,
     /// Whether some of a connection's calls may be missing between those that are judged.
     pub may_lack_calls: bool,
 }
@@ -129,10 +140,11 @@ impl Chatter {
 impl Connection {
     fn path_ns(&self, crossing: Crossing) -> i64 {
         let all_ns = crossing.ns.saturating_mul(self.calls as i64);
-        self.path_ns.max(match crossing.is_within {
-            true => all_ns.min(self.took_ns),
-            false => all_ns,
-        })
+        match crossing.is {
+            Part::Whole => self.path_ns.max(all_ns),
+            Part::Within => self.path_ns.max(all_ns.min(self.took_ns)),
+            Part::Beyond => self.path_ns.saturating_add(all_ns),
+        }
     }
 
     /// Calls that would have done, where it has this habit with so many `more` calls.
@@ -236,7 +248,7 @@ mod tests {
         let ns = ms * MS;
         Crossing {
             ns,
-            is_within: false,
+            is: Part::Whole,
             may_lack_calls: false,
         }
     }
@@ -308,18 +320,18 @@ mod tests {
             let first = Time(i * 10 * MS);
             rounds.add((ConnectionId(7), 0), (first, first + 8 * MS), [64, 64], 0);
         }
-        let saved = |is_within| {
+        let saved = |is| {
             let crossing = Crossing {
                 ns: 50 * MS,
-                is_within,
+                is,
                 may_lack_calls: false,
             };
             rounds
                 .chatter(Habit::Questions, |_| crossing, |_| 0)
                 .saved_ns
         };
-        assert!(saved(true) <= 300 * 8 * MS);
-        assert!(saved(false) > 300 * 8 * MS);
+        assert!(saved(Part::Within) <= 300 * 8 * MS);
+        assert!(saved(Part::Whole) > 300 * 8 * MS);
     }
 
     #[test]

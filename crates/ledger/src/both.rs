@@ -46,6 +46,10 @@ pub struct Both {
     /// Inside its messages, how long its server waited for it, and it for its server.
     pub inner_ns: [i64; 2],
     pub lost: Lost,
+    /// What was while the server's capture shows it waiting, and how long of that time recoveries took: where that was taken on
+    /// the way, it may have been behind it.
+    pub beyond: Lost,
+    pub recovery_ns: i64,
     /// Whether a capture lacks bytes of its messages: when these passed nobody knows.
     pub has_holes: bool,
     /// Whether it was sent in datagrams.
@@ -82,6 +86,8 @@ pub struct NarrowLink {
 pub struct BothFacts<'a> {
     /// What lies between the capture nearer to the server and that: nothing, unless it was taken on the way.
     pub to_server: Half,
+    /// The same of the capture nearer to the client: its client waited so much longer than is shown.
+    pub to_client: Half,
     /// What the path takes of a call of which nothing is lost, as a rule and at least.
     pub usual_path_ns: i64,
     pub least_path_ns: i64,
@@ -118,14 +124,26 @@ impl BothFacts<'_> {
 
 /// Divides a call's time.
 pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
-    let (d, back) = (Direction::ToServer, Direction::ToClient);
-    ledger.clear(Bounds::exactly(call.response_ns));
+    let mut before = facts.to_client.bounds();
+    if call.lost != Lost::Nothing && !facts.to_client.is_here() {
+        // What was lost between both captures may have been lost again further on.
+        before.hi_ns = None;
+    }
+    ledger.clear(Bounds::exactly(call.response_ns).plus(before));
     if call.lost == Lost::Hidden {
-        return ledger.charge(Cause::Unknown, d, ledger.response);
+        return ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
     }
-    if let Half::Away(way) = facts.to_server {
-        return beyond(call, way, facts, ledger);
+    // What is not in these captures is taken for what trips take: nothing shows that they varied.
+    path(before, Bounds::exactly(i64::MAX), facts.spared, ledger);
+    match facts.to_server {
+        Half::Here => between(call, facts, ledger),
+        Half::Away(way) => beyond(call, way, facts, ledger),
     }
+}
+
+/// A call as captures at its server, and next to its client, show it.
+fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
+    let (d, back) = (Direction::ToServer, Direction::ToClient);
     // What it waited for a lock it stood still for, and then took long for.
     let of_stall = call.lock_ns.clamp(0, call.stall_ns.max(0));
     let of_service = (call.lock_ns - of_stall).clamp(0, call.service_ns.max(0));
@@ -290,7 +308,16 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
     charge(Cause::Nagle, d, nagle);
     let mut known = client + call.behind_ns + nagle;
     let mut crossing = Bounds::exactly(0);
-    for own in [call.service_ns + call.stall_ns, server] {
+    let mut own_ns = call.service_ns + call.stall_ns;
+    if call.beyond != Lost::Nothing {
+        // Whatever was lost behind it, one crossing is not lost time.
+        let lost = (call.recovery_ns - call.behind_ns - way.lo_ns).clamp(0, own_ns);
+        ledger.charge(call.beyond.cause(), d, Bounds::between(lost, own_ns));
+        ledger.charge(Cause::Service, d, Bounds::between(0, own_ns - lost));
+        known += own_ns;
+        own_ns = 0;
+    }
+    for own in [own_ns, server] {
         let least = way.hi_ns.map_or(0, |hi| (own - hi).max(0));
         let most = (own - way.lo_ns).max(0);
         ledger.charge(Cause::Service, d, Bounds::between(least, most));

@@ -192,6 +192,7 @@ impl Pack for Both {
             alternating(self.inner_ns[0]),
             alternating(self.inner_ns[1]),
             self.lost.number() * 4 + u64::from(self.has_holes) * 2 + u64::from(self.is_datagram),
+            self.recovery_ns.unsigned_abs() * 8 + self.beyond.number(),
             self.server_connection,
             // Of the request it is known from elsewhere.
             alternating(request - self.at_ns),
@@ -232,6 +233,7 @@ impl Pack for Both {
             asked,
             answered,
             lost,
+            recovery,
             server_connection,
             request_after,
             response_after,
@@ -263,6 +265,8 @@ impl Pack for Both {
         self.lost = Lost::of(lost / 4);
         self.has_holes = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;
+        self.beyond = Lost::of(recovery % 8);
+        self.recovery_ns = (recovery / 8) as i64;
         self.hidden_ns = hidden.checked_sub(1).map(|ns| ns as i64);
         self.server_connection = server_connection;
         self.sending_at_ns = [

@@ -57,6 +57,7 @@ impl Truth {
 fn both_facts() -> BothFacts<'static> {
     BothFacts {
         to_server: Half::Here,
+        to_client: Half::Here,
         usual_path_ns: 0,
         least_path_ns: 0,
         links: &[],

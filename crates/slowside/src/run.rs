@@ -194,6 +194,7 @@ impl Tally {
             files: summary.files.iter().map(|f| f.name.clone()).collect(),
             side: None,
             concluded: None,
+            is_on_the_way: false,
             side_from: Text::default(),
             packets: summary.packets,
             bytes: summary.wire_bytes,

@@ -5,7 +5,8 @@ use crate::capture_facts::{CaptureFacts, Trouble, Varied};
 use crate::compare::gather::Parts;
 use crate::half::number_of;
 use crate::locks::{Coincidences, LockWaits};
-use crate::matched::{SETTLE_NS, is_outage};
+use crate::lost::recovered;
+use crate::matched::SETTLE_NS;
 use crate::rounds::Rounds;
 use crate::waits::{Times, held_up};
 use crate::work::{is_sql, work_of};
@@ -240,23 +241,8 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     let mut resent = false;
     let near = facts.troubles.overlapping(b.connection, from, to);
     if near.clone().next().is_some() {
-        // Recoveries of both directions overlap each other.
-        let mut reached = asked;
-        let lost = |t: &&Trouble| t.is_loss();
-        for t in near.clone().filter(lost) {
-            one.lost = match one.lost {
-                _ if is_outage(t.timeouts, t.last - t.first) => Lost::Outage,
-                Lost::Nothing => Lost::Segments,
-                lost => lost,
-            };
-            // Behind its last resend a request crosses the path, and the server may answer at leisure.
-            let last = match t.direction {
-                Direction::ToServer => t.resent,
-                Direction::ToClient => t.last,
-            };
-            let begins = t.first.max(reached);
-            one.recovery_ns += (last.min(answered) - begins).max(0);
-            reached = reached.max(last);
+        (one.lost, one.recovery_ns) = recovered(near.clone(), asked, answered);
+        for t in near.clone().filter(|t| t.is_loss()) {
             if t.direction == Direction::ToClient {
                 one.response_recovery_ns += t.overlap_ns(answered, to);
             }

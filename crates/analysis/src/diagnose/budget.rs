@@ -22,19 +22,26 @@ impl Diagnoser {
         };
         match (seen.basis, &seen.clock, seen.ways) {
             (Basis::Matched, None, _) if account.calls == 0 => Budget::default(),
+            // The clocks say nothing of the ways, which are known together; or one of these does not end at its host.
+            (Basis::Matched, clock, ways)
+                if clock.is_none() && ways.is_none() || seen.is_on_the_way() =>
+            {
+                Budget {
+                    calls: account.calls,
+                    server_ns: Some(server_ns),
+                    // Where it passes, whosever trips they are.
+                    network_least_ns: Some(
+                        (account.network_ns() - account.path_ns + account.path_total_ns()) / calls,
+                    ),
+                    ..shared
+                }
+            }
             // A clock was set: of calls within one alignment the ways are known.
             (Basis::Matched, None, Some((calls, [out, server, back]))) => Budget {
                 calls,
                 network_out_ns: Some(out),
                 server_ns: Some(server),
                 network_back_ns: Some(back),
-                ..shared
-            },
-            // The clocks say nothing of the ways, which are known together.
-            (Basis::Matched, None, None) => Budget {
-                calls: account.calls,
-                server_ns: Some(server_ns),
-                network_least_ns: Some(account.network_ns() / calls),
                 ..shared
             },
             (Basis::Matched, Some(clock), _) => {

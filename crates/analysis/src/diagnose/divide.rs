@@ -4,7 +4,7 @@ use super::seen::Seen;
 use super::{Diagnoser, Kind};
 use crate::facts::{ACCUSED_SHARE, Account, Basis, WORTH_NS, worth_of_writes_ns};
 use crate::ledgers::{Further, Look, Whole};
-use crate::rounds::{Chatter, Crossing, Habit, Rounds};
+use crate::rounds::{Chatter, Crossing, Habit, Part, Rounds};
 use crate::spared::Spared;
 use crate::sql::habits::{Habit as SqlHabit, Pattern, habits};
 use crate::streams::Streams;
@@ -128,8 +128,11 @@ impl Diagnoser {
         let is_full = streams.has_line_never_empty();
         let crossing = |ns, may_lack_calls| Crossing {
             ns,
-            // What a client waits holds the way to its server.
-            is_within: basis == Basis::Client,
+            is: match basis {
+                // What a client waits holds the way to its server.
+                Basis::Client => Part::Within,
+                _ => Part::Whole,
+            },
             may_lack_calls,
         };
         let between = |rounds, capture, (least_ns, most_ns), is_lossy| Asking {
@@ -147,6 +150,9 @@ impl Diagnoser {
         };
         let is_lossy = other.is_some_and(lacks);
         let mut own = between(rounds, seen.main(), seen.crossing_ns, is_lossy);
+        if basis == Basis::Matched {
+            (own.least.is, own.most.is) = (Part::Beyond, Part::Beyond);
+        }
         if basis != Basis::Matched && !is_full {
             own.further = Further {
                 halves: Some(&seen.further),

@@ -11,7 +11,6 @@ use crate::findings;
 use crate::health::Health;
 use crate::ledgers::{
     BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, OtherWhole, Whole,
-    half_to_server,
 };
 use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
@@ -86,6 +85,7 @@ impl Diagnoser {
             results: &results,
             client: seen.client,
             server: seen.server,
+            halves: seen.halves,
             matched: are_two.then_some(&self.matched),
             others: self.others.judged.as_ref().map(|o| [&o.response, &o.wait]),
             app: app.as_ref(),
@@ -214,6 +214,7 @@ impl Diagnoser {
                     matched: &self.matched,
                     server: &self.captures[server],
                     client: &self.captures[client],
+                    beyond: seen.halves,
                     client_capture: client,
                     links,
                     unsure: &seen.unsure,
@@ -228,15 +229,9 @@ impl Diagnoser {
                     }),
                     others: {
                         let health = &gathered.health[server];
-                        let others = self.others_whole(
-                            kept.others,
-                            server,
-                            health,
-                            turns,
-                            offset,
-                            operations,
-                        );
-                        let begun = self.begun_whole(kept.alone, server, turns, offset);
+                        let others =
+                            self.others_whole(kept.others, server, health, turns, seen, operations);
+                        let begun = self.begun_whole(kept.alone, server, turns, seen);
                         others.into_iter().chain(begun).collect()
                     },
                     operations,
@@ -270,14 +265,15 @@ impl Diagnoser {
         server: usize,
         health: &Health,
         streams: Option<&'a Streams>,
-        ahead_ns: i64,
+        seen: &Seen,
         operations: Option<&'a Operations>,
     ) -> Vec<OtherWhole<'a>> {
         let Some(others) = &self.others.judged else {
             return Vec::new();
         };
         let capture = &self.captures[server];
-        let to_server = half_to_server(capture, &self.matched.servers);
+        let [to_server, _] = seen.halves;
+        let ahead_ns = seen.offset_ns();
         let of = |client: &'a Client, kept: Kept<One>| OneWhole {
             kept,
             coincidence: client.coincidence,
@@ -308,9 +304,10 @@ impl Diagnoser {
         kept: Kept<One>,
         server: usize,
         streams: Option<&'a Streams>,
-        ahead_ns: i64,
+        seen: &Seen,
     ) -> Option<OtherWhole<'a>> {
         let capture = &self.captures[server];
+        let ([to_server, _], ahead_ns) = (seen.halves, seen.offset_ns());
         // One that was lost behind the capture was sent again there; the way of others took no longer than this.
         let longest_ns = self.matched.clean_network.quantile(1.0).max(0);
         let to_client = match self.matched.clean_network.count() {
@@ -321,7 +318,7 @@ impl Diagnoser {
             kept,
             coincidence: Coincidences::default(),
             capture,
-            halves: [half_to_server(capture, &self.matched.servers), to_client],
+            halves: [to_server, to_client],
             further: Further::default(),
             varies: Box::default(),
             waits_tell: !capture.waits_behind_others(),

@@ -5,6 +5,7 @@ use super::{Diagnoser, FEW_CALLS};
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
+use crate::ledgers::halves_beyond;
 use crate::path::{Acknowledged, Crossed, LONGEST_PATH_NS, PathEstimate, some_way};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
@@ -35,7 +36,8 @@ pub(super) struct Seen {
     pub ways: Option<(u64, [i64; 3])>,
     /// When one of two clocks was set, or may have been.
     pub unsure: Vec<(Time, Time)>,
-    /// From a single capture to the server and back, and to the client and back.
+    /// From a single capture to the server and back, and to the client and back; of two, from the server's and from the
+    /// client's, which are none unless they were taken on the way.
     pub halves: [Half; 2],
     /// The same between hosts that are further apart than the nearest.
     pub further: ByHosts<[Half; 2]>,
@@ -54,6 +56,11 @@ impl Seen {
     /// The capture whose calls are judged.
     pub(super) fn main(&self) -> usize {
         self.client.unwrap_or(0)
+    }
+
+    /// Whether one of two captures was taken between their hosts.
+    pub(super) fn is_on_the_way(&self) -> bool {
+        self.basis == Basis::Matched && !self.halves.iter().all(|half| half.is_here())
     }
 
     /// The alignment that holds at this time of the client's.
@@ -184,6 +191,21 @@ impl Diagnoser {
                 calls = evicted
             ));
         }
+        let halves = [client, server].map(|i| &self.captures[i]);
+        let halves = halves_beyond(halves[0], halves[1], &self.matched.servers);
+        for (i, half) in [server, client].into_iter().zip(halves) {
+            if let Half::Away(way) = half {
+                let before = std::mem::take(&mut results[i].side_from);
+                results[i].is_on_the_way = true;
+                results[i].side_from = text!(
+                    "{before}, and it takes {least} at least to get there and back",
+                    before = before,
+                    least = Value::Duration(way.lo_ns),
+                );
+            }
+        }
+        let [to_server, to_client] = halves.map(Half::bounds);
+        let beyond = to_server.plus(to_client);
         let seen = Seen {
             client: Some(client),
             server: Some(server),
@@ -191,10 +213,10 @@ impl Diagnoser {
             clock,
             clocks: parts,
             ways,
-            halves: [Half::Here; 2],
+            halves,
             further: ByHosts::default(),
             path: None,
-            crossing_ns: (0, 0),
+            crossing_ns: (beyond.lo_ns, beyond.hi_ns.unwrap_or(LONGEST_PATH_NS)),
             sql: self.profile_of_two(client),
             are_exchanged: stated && steps.is_empty() && difference_ns < -EXCHANGED_NS,
             is_proxied: self.join.proxied > 0,

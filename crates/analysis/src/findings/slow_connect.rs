@@ -217,10 +217,11 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
         [client, server] => {
             let arrived_all = server.syn_retries >= client.syn_retries;
             let is_silent = server.syn_ack_retries == 0 && !server.answered_before_retry;
-            if arrived_all && is_silent && client.syn_retries > 0 {
-                Side::Server
-            } else {
-                Side::Network
+            match arrived_all && is_silent && client.syn_retries > 0 {
+                true if facts.halves[0].is_here() => Side::Server,
+                // They passed a capture on the way, and may have been lost behind it.
+                true => Side::Undetermined,
+                false => Side::Network,
             }
         }
         [one] if facts.server == Some(0) && one.answered_before_retry => Side::Network,
@@ -410,6 +411,7 @@ mod tests {
     use super::super::testing::{Fixture, MS, connection, found};
     use super::*;
     use crate::results::Vantage;
+    use ledger::Half;
     use model::Time;
 
     /// SYNs sent and arrived, and when the connection was open.
@@ -436,6 +438,31 @@ mod tests {
         assert_eq!(
             f.why.to_string(),
             "1 connection waited up to 1.00 s to open; SYN or SYN/ACK was sent again 1 time."
+        );
+    }
+
+    #[test]
+    fn what_passed_a_capture_on_the_way_may_not_have_arrived() {
+        let side = |to_server| {
+            let found = found(Rule::SlowConnect, |f| {
+                let opening = Handshake {
+                    syn: Some(Time(0)),
+                    syn_ack: Some(Time(1_000 * MS)),
+                    ack: Some(Time(1_000 * MS)),
+                    syn_retries: 1,
+                    ..Handshake::default()
+                };
+                let mut c = connection();
+                c.handshake.seen = true;
+                c.openings = vec![opening; 2];
+                f.streams.connections = vec![c];
+                f.halves[0] = to_server;
+            });
+            found.map(|f| f.side)
+        };
+        assert_eq!(
+            [Half::Here, Half::ANY].map(side),
+            [Some(Side::Server), Some(Side::Undetermined)]
         );
     }
 

@@ -25,7 +25,7 @@ use crate::tiers::Tier;
 use crate::vantage::VantageFrom;
 use crate::verdict::verdict;
 use crate::worst::{Exhibit, Worst};
-use ledger::Bounds;
+use ledger::{Bounds, Half};
 use model::{
     Arp, Close, ConnectionId, ConnectionSummary, Direction, DirectionSummary, Endpoint,
     EpisodeKind, Mark, Notice, NoticeKind, PacketRef, Protocol, ResetSeen, SqlSession, Statement,
@@ -61,6 +61,7 @@ pub(super) struct Fixture {
     pub unheard_ns: i64,
     pub varied: Varied,
     pub behind_skips: (u64, i64),
+    pub halves: [Half; 2],
     pub sql: Option<SqlResult>,
     pub startup: Option<ClientStartup>,
     pub tiers: [Vec<Tier>; 2],
@@ -110,6 +111,7 @@ impl Fixture {
             unheard_ns: 0,
             varied: Varied::default(),
             behind_skips: (0, 0),
+            halves: [Half::Here; 2],
             sql: None,
             startup: None,
             tiers: Default::default(),
@@ -204,6 +206,7 @@ impl Fixture {
             results: &self.results,
             client: self.client,
             server: self.server,
+            halves: self.halves,
             matched: self.matched.as_ref(),
             others: self
                 .others

@@ -30,7 +30,7 @@ fn was_sent_again(call: &Unsettled, server: &CaptureFacts) -> bool {
     let again = |t: &Trouble| t.direction == Direction::ToClient && t.is_loss();
     let is_over = server
         .last
-        .is_some_and(|last| last - answered < super::OUTAGE_NS);
+        .is_some_and(|last| last - answered < crate::lost::OUTAGE_NS);
     let mut later = (server.troubles).overlapping(call.server.connection, answered, Time::MAX);
     is_over || later.any(again)
 }
@@ -84,7 +84,7 @@ impl MatchedFacts {
                 is_cut_off: false,
                 is_unanswered: true,
                 answer_lost: match is_lost {
-                    true if on_the_way_ns >= super::OUTAGE_NS => Lost::Outage,
+                    true if on_the_way_ns >= crate::lost::OUTAGE_NS => Lost::Outage,
                     true => Lost::Segments,
                     false => Lost::Nothing,
                 },
@@ -123,7 +123,7 @@ impl MatchedFacts {
         call: &Unsettled,
         (own, locked_ns): ([i64; 4], i64),
         held: Held,
-        lost: Lost,
+        (lost, (beyond, recovery_ns)): (Lost, (Lost, i64)),
         [client, server]: [&CaptureFacts; 2],
     ) {
         let [service_ns, stall_ns, behind_ns, transfer_ns] = own;
@@ -158,6 +158,12 @@ impl MatchedFacts {
             transfer_ns,
             path_ns: hidden.on_the_way_ns,
             lost,
+            beyond: match beyond {
+                // Nothing shows what became of it behind a capture that lies on the way.
+                Lost::Nothing if hidden.is_unanswered => Lost::Perhaps,
+                beyond => beyond,
+            },
+            recovery_ns,
             held,
             hidden_ns: Some(longer_ns),
             hidden_unread_ns: (client.troubles).unread_ns(c.connection, until, longer_ns),

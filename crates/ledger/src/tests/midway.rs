@@ -1,4 +1,4 @@
-//! Calls of which the second capture was taken on the way.
+//! Calls of which one of two captures, or both, were taken on the way.
 
 use super::*;
 
@@ -34,6 +34,31 @@ proptest! {
         let whole = of_both(&with_held(truth.both()), &facts);
         let call = Both { has_holes, ..call };
         let part = of_both(&with_held(call), &BothFacts { to_server: way, ..facts });
+        divides(&part)?;
+        for place in [Place::Client, Place::Network, Place::Server] {
+            let (less, more) = (side(&part, place), side(&whole, place));
+            prop_assert!(contains(less, more), "{place:?}: {less:?} {more:?}\n{part:?}\n{whole:?}");
+        }
+    }
+}
+
+proptest! {
+    /// The first was taken so many hundredths of the path from the client.
+    #[test]
+    fn what_is_known_on_the_way_to_the_client_holds_what_both_ends_do(
+        truth in truth(), before in 0..=100i64, least in 0..=100i64, more in 0..50 * MS, lost in lost(),
+        usual_path_ns in 0..500 * MS,
+    ) {
+        let whole = Both { lost, ..truth.both() };
+        let before_ns = whole.path_ns * before / 100;
+        let way = Half::Away(Bounds::between(before_ns * least / 100, before_ns + more));
+        let facts = BothFacts { usual_path_ns, ..both_facts() };
+        let part = Both {
+            response_ns: whole.response_ns - before_ns,
+            path_ns: whole.path_ns - before_ns,
+            ..whole.clone()
+        };
+        let (whole, part) = (of_both(&whole, &facts), of_both(&part, &BothFacts { to_client: way, ..facts }));
         divides(&part)?;
         for place in [Place::Client, Place::Network, Place::Server] {
             let (less, more) = (side(&part, place), side(&whole, place));
@@ -122,4 +147,53 @@ fn what_is_hidden_takes_longer_for_nobody_knows_whom() {
         charged(&ledger, Cause::Path),
         Some(Bounds::between(5 * MS, 7 * MS))
     );
+}
+
+/// It waited 80 of 100 ms at the capture on the way, of which its request was sent again for 60.
+#[test]
+fn what_is_sent_again_behind_the_capture_is_not_its_servers() {
+    let call = |beyond| Both {
+        response_ns: 100 * MS,
+        service_ns: 80 * MS,
+        path_ns: 20 * MS,
+        beyond,
+        recovery_ns: 60 * MS,
+        ..Both::default()
+    };
+    let of = |beyond| {
+        let ledger = with_behind(&call(beyond), Bounds::between(4 * MS, 10 * MS));
+        [Cause::Outage, Cause::Service].map(|cause| charged(&ledger, cause))
+    };
+    let between = |lo, hi| Some(Bounds::between(lo * MS, hi * MS));
+    assert_eq!(of(Lost::Outage), [between(56, 80), between(0, 24)]);
+    assert_eq!(of(Lost::Nothing), [None, between(70, 76)]);
+    // At the server itself it would have been the server's.
+    let here = of_both(&call(Lost::Outage), &both_facts());
+    assert_eq!(charged(&here, Cause::Service), between(80, 80));
+}
+
+/// 10 ms pass between the captures, and 4 to 6 before the first.
+#[test]
+fn a_client_waits_for_the_way_to_the_first_capture_too() {
+    let call = Both {
+        response_ns: 30 * MS,
+        service_ns: 20 * MS,
+        path_ns: 10 * MS,
+        ..Both::default()
+    };
+    let facts = BothFacts {
+        to_client: Half::Away(Bounds::between(4 * MS, 6 * MS)),
+        ..both_facts()
+    };
+    let ledger = of_both(&call, &facts);
+    assert_eq!(ledger.response, Bounds::between(34 * MS, 36 * MS));
+    assert_eq!(
+        charged(&ledger, Cause::Path),
+        Some(Bounds::between(14 * MS, 16 * MS))
+    );
+    let lost = Both {
+        lost: Lost::Segments,
+        ..call
+    };
+    assert_eq!(of_both(&lost, &facts).response.hi_ns, None);
 }

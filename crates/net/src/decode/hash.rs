@@ -2,8 +2,8 @@
 //!
 //! They decide which thread owns a packet and where a connection stands in its table, so they must
 //! not vary between runs and must spread addresses and ports that differ in a few low bits. The ends are multiplied
-//! with one another, which is symmetric and tells apart whom a sum would not, and the product is folded and mixed once
-//! more. Hashes of sequences are not symmetric, and sorting the ends first costs a branch that cannot be predicted.
+//! with one another, which is symmetric and tells apart whom a sum would not, and the product is folded. Hashes of
+//! sequences are not symmetric, and sorting the ends first costs a branch that cannot be predicted.
 
 use crate::fold::{K, fold};
 use model::{Endpoint, Transport};
@@ -45,5 +45,5 @@ pub(super) fn hashes(a: Endpoint, b: Endpoint, transport: Transport) -> (u64, u6
         Transport::Udp if everybody(a.port) || everybody(b.port) => (17, 0),
         Transport::Udp => (17, pair),
     };
-    (fold(flow ^ transport, K[3]), fold(owner, K[3]))
+    (flow ^ transport, owner)
 }

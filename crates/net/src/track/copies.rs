@@ -95,8 +95,12 @@ impl Recent {
     }
 
     /// What it keeps beyond what any connection does, in bytes.
+    #[inline]
     pub(super) fn more_bytes(&self) -> usize {
-        (self.room() - REMEMBERED) * size_of::<Packet>()
+        match self.doubled {
+            0 => 0,
+            _ => (self.room() - REMEMBERED) * size_of::<Packet>(),
+        }
     }
 
     /// How many packets were remembered after this one.

@@ -309,9 +309,10 @@ impl Held {
         self.late.is_some_and(|late| late.at == now)
     }
 
-    /// The window may have held what was acknowledged late: no timer did for certain.
+    /// The window may have held what comes behind what was acknowledged late: neither a timer nor Nagle's algorithm did for
+    /// certain.
     pub(super) fn was_perhaps_the_window(&mut self) {
-        self.late = None;
+        (self.late, self.small_acknowledged) = (None, None);
     }
 
     /// Bytes are missing before those that leave now: nobody knows when they left. A message may have ended there, unless

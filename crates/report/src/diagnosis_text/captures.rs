@@ -3,7 +3,7 @@
 
 use crate::page::Tone;
 use crate::text::{bytes, counted, grouped, moment, problem, taken, wrap};
-use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis};
+use analysis::results::{CaptureResult, Clock, ClockBasis, Diagnosis, Vantage};
 use jiff::tz::TimeZone;
 use model::{Time, format_duration};
 
@@ -25,7 +25,11 @@ pub(crate) fn name(c: &CaptureResult) -> (String, String) {
         [one] => one.clone(),
         [first, .., last] => format!("{first} … {last} ({} files)", c.files.len()),
     };
-    let side = taken(c.side);
+    let side = match c.side {
+        Some(Vantage::Client) if c.is_on_the_way => "taken on the way to the client",
+        Some(Vantage::Server) if c.is_on_the_way => "taken on the way to the server",
+        side => taken(side),
+    };
     let from = if c.side_from.is_empty() {
         String::new()
     } else {

@@ -151,11 +151,12 @@ impl Sender {
             // Next to a timer the slowest of hosts is quick.
             let within = if late { RELEASED_MAX_NS } else { release_ns };
             if (small || late) && span(drained.time, now.time) <= within {
-                if small {
-                    self.ledger.charge(TimeClass::NagleDelayedAck, now);
-                } else if self.edge == 0 && self.may_hold {
-                    // A slow reader's window, of which the scale is not known, holds up as long as a timer does.
+                if self.edge == 0 && self.may_hold {
+                    // A slow reader's window, of which the scale is not known, holds up as long as a timer does, and may be
+                    // smaller than a segment.
                     self.ledger.charge(TimeClass::Unknown, now);
+                } else if small {
+                    self.ledger.charge(TimeClass::NagleDelayedAck, now);
                 } else {
                     self.trouble().waited_ns += self.ledger.open_ns(now);
                     self.ledger.charge(TimeClass::NagleDelayedAck, now);
