@@ -143,6 +143,8 @@ pub struct Locks {
     servers: HashMap<Endpoint, Server, foldhash::fast::FixedState>,
     /// What a [work](work_of) asks for.
     asks: HashMap<u64, Asks, foldhash::fast::FixedState>,
+    /// Calls of which the snap length hides what they ask, or its end.
+    blind: u64,
 }
 
 impl Locks {
@@ -210,6 +212,7 @@ impl Locks {
         let Some(statement) = statement_of(call) else {
             return Asks::default();
         };
+        self.blind += u64::from(statement.truncated);
         let work = without_wait(work_of(call));
         let known = self.asks.get(&work).copied();
         let asks = known.unwrap_or_else(|| {
@@ -318,6 +321,11 @@ impl Locks {
             return Some(LockWait::of_anybody(whole, wait));
         }
         wait
+    }
+
+    /// How many calls there are whose statement is not known to its end.
+    pub(crate) fn blind(&self) -> u64 {
+        self.blind
     }
 
     /// What a call of this work wants of its server.

@@ -4,6 +4,7 @@
 //! A call that TCP had to send again can only be told from others when that episode has ended, after
 //! the call itself. So calls wait here until both captures are [`SETTLE_NS`] past them.
 
+mod asking;
 mod brief;
 mod hidden;
 mod servers;
@@ -22,6 +23,7 @@ use crate::stats::Distribution;
 use crate::waits::{Held, held_up};
 use crate::work::is_sql;
 use crate::worst::{Exhibit, Worst};
+use asking::Asking;
 use brief::Brief;
 use hidden::Bounded;
 use ledger::{Both, Kept, Lost};
@@ -80,7 +82,8 @@ struct Unsettled {
     bytes: [u64; 2],
     row: u64,
     server_row: u64,
-    work: u64,
+    /// As each capture has it: one may hide what it asks.
+    works: [u64; 2],
     attributes: u32,
     is_datagram: bool,
     /// Of one whose response, or its end, is hidden from a capture or both.
@@ -99,7 +102,7 @@ impl Unsettled {
             bytes: [client.request_bytes, client.response_bytes].map(u64::from),
             row: client.row,
             server_row: server.row,
-            work: client.work,
+            works: [client.work, server.work],
             attributes: client.attributes,
             is_datagram: client.is_datagram(),
             hidden: None,
@@ -112,7 +115,7 @@ impl Unsettled {
             row: self.row,
             connection: self.client.connection.0,
             server_connection: self.server.connection.0,
-            work: self.work,
+            work: self.works[0],
             attributes: self.attributes.into(),
             server: number_of(self.server_end),
             at_ns: self.client.request_first.time.0,
@@ -341,7 +344,7 @@ impl MatchedFacts {
         let is_cut_off = call.hidden.is_some_and(|h| h.is_cut_off);
         let has_holes = |facts: &CaptureFacts, b: &Brief| {
             let life = (b.request_first.time, b.response_last.time);
-            facts.lacks_bytes(call.work, b.connection, life, is_cut_off)
+            facts.lacks_bytes(call.works[0], b.connection, life, is_cut_off)
         };
         let has_holes = has_holes(client, c) || has_holes(server, s);
         let inner = match is_lossy || call.hidden.is_some() {
@@ -357,7 +360,7 @@ impl MatchedFacts {
             self.asked.add(shown(asked, client, c));
         }
         // Databases' calls are told apart by their order alone.
-        if is_sql(call.work) && (lacks(client, c) || lacks(server, s)) {
+        if is_sql(call.works[0]) && (lacks(client, c) || lacks(server, s)) {
             lost = Lost::Hidden;
         }
         if let Some(hidden) = call.hidden.filter(|h| !h.is_cut_off) {
@@ -369,21 +372,27 @@ impl MatchedFacts {
             let mut transfer = held + unread;
             let causes = at_server.waiting.take_from(&mut transfer);
             let own = [sure, stall, blocked, transfer];
-            let own = (own, self.still_held_ns(call, server, (from, to)));
+            let own = (own, self.still_held_ns(call, client, server));
             return self.keep_hidden(call, own, causes, (lost, beyond), [client, server]);
         }
-        let lock = (server.locks).waited(
-            call.server_end,
-            s.connection,
-            call.work,
-            (from, to),
-            &mut self.coincidence,
-        );
+        let Asking {
+            is_at_client,
+            locks,
+            connection,
+            work,
+            life,
+        } = Asking::of(call, client, server);
+        let coincidence = &mut self.coincidence;
+        let lock = locks.waited(call.server_end, connection, work, life, coincidence);
         if let Some(lock) = lock {
-            if let Some(shown) = lock.exhibit(server.index, s.response_last) {
+            let (index, last) = match is_at_client {
+                true => (client.index, c.response_last),
+                false => (server.index, s.response_last),
+            };
+            if let Some(shown) = lock.exhibit(index, last) {
                 self.locked.add(shown);
             }
-            self.lock_waits.add(call.work, to - from, &lock);
+            self.lock_waits.add(work, to - from, &lock);
         }
         let life = (c.request_first.time, c.response_last.time);
         if let Some(parts) = &mut self.parts {

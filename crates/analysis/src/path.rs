@@ -8,6 +8,7 @@
 //! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
 
 use crate::text::{Text, Value, text};
+use crate::tick::Tick;
 use crate::ways::Ways;
 use ledger::{Bounds, Half};
 use model::{ConnectionSummary, Direction};
@@ -51,8 +52,8 @@ const COARSE_NS: i64 = 100_000_000;
 /// Handshakes and acknowledgements of connections.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Acknowledged {
-    /// Whether any time is told more finely than that.
-    fine: bool,
+    /// How coarse their times are.
+    pub(crate) tick: Tick,
     count: u64,
     sum_ns: i64,
     min_ns: Option<i64>,
@@ -147,7 +148,9 @@ impl Acknowledged {
             Some(ns) if waited(ns) || (self.prompt_count == 0 && self.half_ns.is_none()) => 0,
             _ => fastest - quicker.max(2 * HOST_NS),
         };
-        Half::Away(Bounds::between(least.max(0), most))
+        let tick_ns = self.tick.coarse_ns();
+        let least = (least - tick_ns).max(0);
+        Half::Away(Bounds::between(least, most.saturating_add(tick_ns)))
     }
 
     fn mean_ns(&self, fastest: i64) -> i64 {
@@ -211,9 +214,9 @@ impl Acknowledged {
             Some(c.last.time),
         ];
         let datas = c.directions.iter().flat_map(|d| [d.last_data, d.ended]);
-        let mut times = known.into_iter().chain(datas).flatten();
+        let times = known.into_iter().chain(datas).flatten();
         Acknowledged {
-            fine: times.any(|at| at.0 % COARSE_NS != 0),
+            tick: Tick::of(times),
             count: sent.ack_rtt_count,
             sum_ns: sent.ack_rtt_sum_ns,
             min_ns: sent.ack_rtt_min_ns,
@@ -235,7 +238,7 @@ impl Acknowledged {
     pub fn merge(&mut self, other: &Acknowledged) {
         let least = |a: Option<i64>, b: Option<i64>| [a, b].into_iter().flatten().min();
         *self = Acknowledged {
-            fine: self.fine || other.fine,
+            tick: self.tick.and(other.tick),
             count: self.count + other.count,
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
             min_ns: least(self.min_ns, other.min_ns),
@@ -252,7 +255,7 @@ impl Acknowledged {
     #[cfg(test)]
     pub(crate) fn of_handshake(half_ns: Option<i64>) -> Acknowledged {
         Acknowledged {
-            fine: true,
+            tick: Tick::FINE,
             half_ns,
             ..Acknowledged::default()
         }
@@ -260,7 +263,7 @@ impl Acknowledged {
 
     /// Whether the clock is too coarse to show a path.
     fn is_coarse(&self) -> bool {
-        !self.fine && !self.is_empty()
+        self.tick.coarse_ns() >= COARSE_NS && !self.is_empty()
     }
 
     /// The mean, or what a handshake took.
@@ -370,13 +373,14 @@ impl PathEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::Time;
 
     const MS: i64 = 1_000_000;
 
     /// Acknowledgements with these times; the handshake took 10 ms.
     fn acknowledged(times_ms: &[i64]) -> Acknowledged {
         Acknowledged {
-            fine: true,
+            tick: Tick::FINE,
             count: times_ms.len() as u64,
             sum_ns: times_ms.iter().sum::<i64>() * MS,
             min_ns: times_ms.iter().min().map(|ms| ms * MS),
@@ -393,7 +397,7 @@ mod tests {
     #[test]
     fn a_clock_of_whole_seconds_shows_no_path() {
         let mut coarse = acknowledged(&[0; 20]);
-        coarse.fine = false;
+        coarse.tick = Tick::of([Time(COARSE_NS)]);
         assert_eq!(coarse.half(Crossed::default()), Half::ANY);
         assert!(coarse.path(Crossed::default()).is_none());
         assert!(coarse.path_to_client(None).is_none());
@@ -476,7 +480,7 @@ mod tests {
         };
         let half = |ack_ms, prompt_count| {
             let late = Acknowledged {
-                fine: true,
+                tick: Tick::FINE,
                 half_ns: None,
                 prompt_count,
                 ..acknowledged(&[ack_ms])

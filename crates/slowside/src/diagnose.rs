@@ -1,5 +1,6 @@
 //! One or two captures into a diagnosis: reads them side by side and feeds the analysis.
 
+mod midway;
 mod side;
 
 use crate::Error;
@@ -194,6 +195,9 @@ impl<'a> ReadOptions<'a> {
         events: &mut dyn FnMut(Event),
     ) -> Result<Diagnosed, Error> {
         let d = self.read(captures, events)?;
+        if let Some(alone) = self.as_clients_alone(&d, captures, events)? {
+            return Ok(alone);
+        }
         let Captures::Two(a, b) = captures else {
             return Ok(d);
         };

@@ -1,6 +1,7 @@
 //! Calls of which one capture or both hide the response, or its end, into what is known of them: how long their clients
 //! waited at least, whose of it that was, and how much longer they may have waited.
 
+use super::asking::Asking;
 use super::{MatchedFacts, Unsettled};
 use crate::capture_facts::{CaptureFacts, Trouble};
 use crate::half::{Completeness, Half};
@@ -103,16 +104,23 @@ impl MatchedFacts {
     pub(super) fn still_held_ns(
         &mut self,
         call: &Unsettled,
+        client: &CaptureFacts,
         server: &CaptureFacts,
-        (from, to): (Time, Time),
     ) -> i64 {
         // Whoever was answered waited for nobody any more, whatever became of that.
         let waits = |h: &Bounded| h.is_unanswered && h.answer_lost == Lost::Nothing;
         if !call.hidden.as_ref().is_some_and(waits) {
             return 0;
         }
-        let (connection, life) = (call.server.connection, (from, to));
-        let ns = (server.locks).still_held_ns(call.server_end, connection, call.work, life);
+        let asking = Asking::of(call, client, server);
+        let (from, to) = asking.life;
+        let least_ns = call.hidden.map_or(0, |h| h.least_ns);
+        let to = match asking.is_at_client {
+            true => Time(call.client.request_first.time.0.saturating_add(least_ns)),
+            false => to,
+        };
+        let (connection, work) = (asking.connection, asking.work);
+        let ns = (asking.locks).still_held_ns(call.server_end, connection, work, (from, to));
         self.lock_waits.add_still(ns);
         ns
     }
