@@ -122,6 +122,63 @@ impl BothFacts<'_> {
     }
 }
 
+impl BothFacts<'_> {
+    /// How long a request's sender was silent: a capture on the way to it sees that from when the sender can have known of what
+    /// was acknowledged, by what the way varies, and it may have had nothing to send before.
+    fn seen_silent(&self, d: Direction, ns: Bounds) -> Bounds {
+        match (d, self.to_client) {
+            (Direction::ToServer, Half::Away(before)) => {
+                let most_ns = before.hi_ns.unwrap_or(i64::MAX);
+                Bounds {
+                    lo_ns: ns.lo_ns.saturating_sub(most_ns - before.lo_ns).max(0),
+                    hi_ns: ns.hi_ns.map(|hi| hi.saturating_add(most_ns)),
+                }
+            }
+            _ => ns,
+        }
+    }
+
+    /// What was lost for whom it was: one crossing to the client is not lost time.
+    fn seen_lost(&self, ns: Bounds) -> Bounds {
+        let before = self.to_client.bounds();
+        Bounds {
+            lo_ns: (ns.lo_ns - before.hi_ns.unwrap_or(i64::MAX)).max(0),
+            ..ns
+        }
+    }
+
+    /// What of its messages' passing is certain to be the path's: on the way they pass as slowly as they were written, which at
+    /// their sender's own end shows.
+    fn passed(&self, call: &Both, passing: Bounds, ledger: &mut Ledger) -> Bounds {
+        let held_ns = call.held.sum(Direction::ToServer);
+        let request_ns = (call.request_passing_ns - held_ns).clamp(0, passing.lo_ns);
+        let ways = [
+            (Direction::ToServer, self.to_client, request_ns),
+            (
+                Direction::ToClient,
+                self.to_server,
+                passing.lo_ns - request_ns,
+            ),
+        ];
+        let mut sure = passing;
+        for (d, sender, ns) in ways {
+            if !sender.is_here() {
+                ledger.charge(Cause::NotWriting, d, Bounds::between(0, ns));
+                sure.lo_ns -= ns;
+            }
+        }
+        sure
+    }
+
+    /// What it waited for inside its messages, each time for the way and back.
+    fn asked(&self, ns: i64) -> Bounds {
+        match self.to_client {
+            Half::Here => Bounds::exactly(ns),
+            Half::Away(_) => Bounds::between(0, ns),
+        }
+    }
+}
+
 /// Divides a call's time.
 pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let mut before = facts.to_client.bounds();
@@ -169,8 +226,12 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     charge(Cause::Loss, d, call.behind_ns);
     let [client, server] = call.inner_ns;
-    charge(Cause::NotWriting, d, client);
     charge(Cause::Service, d, server);
+    let asked = facts.asked(client);
+    ledger.charge(Cause::NotWriting, d, asked);
+    let before = Bounds::between(0, client - asked.lo_ns);
+    ledger.charge(Cause::Path, d, before);
+    let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     if let Some(longer) = call.hidden_ns {
         let (transfer, path) = match call.lost {
             Lost::Nothing => (Cause::Transfer, Cause::Path),
@@ -202,6 +263,7 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
             let ns = Bounds::exactly(ns);
             match kind {
                 EpisodeKind::SenderSilence => {
+                    let ns = facts.seen_silent(way, ns);
                     ledger.charge_silence(way, ns, facts.may_idle[way.index()]);
                 }
                 _ => ledger.charge(Cause::of_episode(kind), way, ns),
@@ -226,7 +288,7 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
             rest.lo_ns = 0;
             ledger.charge(Cause::Unknown, d, rest);
         }
-        ledger.charge(call.lost.cause(), d, rest);
+        ledger.charge(call.lost.cause(), d, facts.seen_lost(rest));
     } else if let Some(classes) = &facts.classes {
         let rest = classes.divide(&call.held, transfer, 0, ledger);
         transfer = rest.lo_ns;
@@ -274,6 +336,7 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         transfer.lo_ns = 0;
         ledger.charge(Cause::Unknown, d, transfer);
     }
+    let transfer = facts.passed(call, transfer, ledger);
     ledger.charge(Cause::Transfer, d, transfer);
     // How much of the least is the way, and how much a queue that was always there, nothing tells.
     let never_empty = facts.links.iter().find(|link| link.is_never_empty);
@@ -302,16 +365,18 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
         Some(_) => 0,
         None => call.nagle_ns,
     };
+    let asked = facts.asked(client);
+    ledger.charge(Cause::NotWriting, d, asked);
+    let before = Bounds::between(0, client - asked.lo_ns);
+    ledger.charge(Cause::Path, d, before);
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
-    charge(Cause::NotWriting, d, client);
-    charge(Cause::Loss, d, call.behind_ns);
     charge(Cause::Nagle, d, nagle);
-    let mut known = client + call.behind_ns + nagle;
+    let mut known = client + nagle;
     let mut crossing = Bounds::exactly(0);
-    let mut own_ns = call.service_ns + call.stall_ns;
+    let mut own_ns = call.service_ns + call.stall_ns + call.behind_ns;
     if call.beyond != Lost::Nothing {
         // Whatever was lost behind it, one crossing is not lost time.
-        let lost = (call.recovery_ns - call.behind_ns - way.lo_ns).clamp(0, own_ns);
+        let lost = (call.recovery_ns - way.lo_ns).clamp(0, own_ns);
         ledger.charge(call.beyond.cause(), d, Bounds::between(lost, own_ns));
         ledger.charge(Cause::Service, d, Bounds::between(0, own_ns - lost));
         known += own_ns;
@@ -335,6 +400,7 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
             let held = Bounds::between(least, ns);
             match kind {
                 EpisodeKind::SenderSilence => {
+                    let held = facts.seen_silent(way, held);
                     ledger.charge_silence(way, held, facts.may_idle[way.index()]);
                 }
                 _ => ledger.charge(Cause::of_episode(kind), way, held),
@@ -363,6 +429,7 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
         passing.lo_ns = 0;
         ledger.charge(Cause::Unknown, d, passing);
     }
+    let passing = facts.passed(call, passing, ledger);
     crossing = crossing
         .plus(passing)
         .plus(Bounds::exactly(left - passing_ns));
@@ -375,7 +442,7 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
             lo_ns: least,
             hi_ns: most,
         };
-        ledger.charge(call.lost.cause(), d, lost);
+        ledger.charge(call.lost.cause(), d, facts.seen_lost(lost));
         crossing = Bounds {
             lo_ns: crossing.lo_ns.min(usual.lo_ns),
             hi_ns: crossing

@@ -46,6 +46,8 @@ struct Host {
 /// A connection from 10.0.0.1 to 10.0.0.2's port 2049 over a path.
 pub struct Ends {
     hosts: [Host; 2],
+    /// What passes half the way: of what is lost, half of it.
+    midway: Vec<TestPacket>,
     path: Path,
     random: Random,
 }
@@ -68,6 +70,7 @@ impl Ends {
         ];
         let mut ends = Ends {
             hosts,
+            midway: Vec::new(),
             path,
             random,
         };
@@ -114,6 +117,10 @@ impl Ends {
                 let at = self.hosts[from].now;
                 if self.random.chance(self.path.lost_per_mille[from]) {
                     let frame = self.frame(from, header.clone(), segment);
+                    if self.random.chance(500) {
+                        let half = at + self.path.way_ns[from] / 2;
+                        self.midway.push(TestPacket::new(half, frame.clone()));
+                    }
                     self.hosts[from].capture.push(TestPacket::new(at, frame));
                     hole.get_or_insert(header.sequence_number);
                     lost.push((header, segment));
@@ -144,8 +151,15 @@ impl Ends {
     /// What captures at the client and at the server hold.
     #[must_use]
     pub fn captures(self) -> [Vec<TestPacket>; 2] {
-        self.hosts.map(|host| {
-            let mut packets = host.capture;
+        let [client, _, server] = self.three_captures();
+        [client, server]
+    }
+
+    /// The same with one that was taken half the way between them.
+    #[must_use]
+    pub fn three_captures(self) -> [Vec<TestPacket>; 3] {
+        let [client, server] = self.hosts.map(|host| host.capture);
+        [client, self.midway, server].map(|mut packets| {
             packets.sort_by_key(|p| p.time);
             packets
         })
@@ -209,6 +223,8 @@ impl Ends {
         receiver
             .capture
             .push(TestPacket::new(arrives, bytes.clone()));
+        let half = at + (arrives - at) / 2;
+        self.midway.push(TestPacket::new(half, bytes.clone()));
         self.hosts[from].capture.push(TestPacket::new(at, bytes));
     }
 }
