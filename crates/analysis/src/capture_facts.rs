@@ -11,7 +11,6 @@ use crate::losses::Losses;
 use crate::sent_again::SentAgain;
 use crate::stats::Distribution;
 use crate::think::Think;
-use crate::tick::Tick;
 use crate::waits::PerKind;
 use crate::ways::Ways;
 use crate::work::is_sql;
@@ -73,8 +72,6 @@ pub struct TcpFacts {
     /// SYN to SYN/ACK, and SYN/ACK to ACK: smallest, over connections opened in the capture.
     pub server_half_ns: Option<i64>,
     pub client_half_ns: Option<i64>,
-    /// How coarse the times are that those are made of.
-    pub tick: Tick,
     pub zero_windows: [u64; 2],
     pub syn_retries: u64,
     pub ttl: [Option<u8>; 2],
@@ -238,9 +235,6 @@ impl TcpFacts {
             if server.is_some() && client.is_some() {
                 t.server_half_ns = smaller(t.server_half_ns, server);
                 t.client_half_ns = smaller(t.client_half_ns, client);
-                t.tick = t
-                    .tick
-                    .and(Tick::of([h.syn, h.syn_ack, h.ack].into_iter().flatten()));
             }
         }
     }

@@ -57,7 +57,6 @@ pub mod stats;
 pub mod streams;
 pub mod text;
 pub mod think;
-pub mod tick;
 pub mod tiers;
 pub mod trace_join;
 pub mod trace_profile;

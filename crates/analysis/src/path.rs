@@ -8,7 +8,6 @@
 //! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
 
 use crate::text::{Text, Value, text};
-use crate::tick::Tick;
 use crate::ways::Ways;
 use ledger::{Bounds, Half};
 use model::{ConnectionSummary, Direction};
@@ -52,8 +51,8 @@ const COARSE_NS: i64 = 100_000_000;
 /// Handshakes and acknowledgements of connections.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Acknowledged {
-    /// How coarse their times are.
-    pub(crate) tick: Tick,
+    /// Whether any time is told more finely than that.
+    fine: bool,
     count: u64,
     sum_ns: i64,
     min_ns: Option<i64>,
@@ -148,9 +147,7 @@ impl Acknowledged {
             Some(ns) if waited(ns) || (self.prompt_count == 0 && self.half_ns.is_none()) => 0,
             _ => fastest - quicker.max(2 * HOST_NS),
         };
-        let tick_ns = self.tick.coarse_ns();
-        let least = (least - tick_ns).max(0);
-        Half::Away(Bounds::between(least, most.saturating_add(tick_ns)))
+        Half::Away(Bounds::between(least.max(0), most))
     }
 
     fn mean_ns(&self, fastest: i64) -> i64 {
@@ -214,9 +211,9 @@ impl Acknowledged {
             Some(c.last.time),
         ];
         let datas = c.directions.iter().flat_map(|d| [d.last_data, d.ended]);
-        let times = known.into_iter().chain(datas).flatten();
+        let mut times = known.into_iter().chain(datas).flatten();
         Acknowledged {
-            tick: Tick::of(times),
+            fine: times.any(|at| at.0 % COARSE_NS != 0),
             count: sent.ack_rtt_count,
             sum_ns: sent.ack_rtt_sum_ns,
             min_ns: sent.ack_rtt_min_ns,
@@ -238,7 +235,7 @@ impl Acknowledged {
     pub fn merge(&mut self, other: &Acknowledged) {
         let least = |a: Option<i64>, b: Option<i64>| [a, b].into_iter().flatten().min();
         *self = Acknowledged {
-            tick: self.tick.and(other.tick),
+            fine: self.fine || other.fine,
             count: self.count + other.count,
             sum_ns: self.sum_ns.saturating_add(other.sum_ns),
             min_ns: least(self.min_ns, other.min_ns),
@@ -255,7 +252,7 @@ impl Acknowledged {
     #[cfg(test)]
     pub(crate) fn of_handshake(half_ns: Option<i64>) -> Acknowledged {
         Acknowledged {
-            tick: Tick::FINE,
+            fine: true,
             half_ns,
             ..Acknowledged::default()
         }
@@ -263,7 +260,7 @@ impl Acknowledged {
 
     /// Whether the clock is too coarse to show a path.
     fn is_coarse(&self) -> bool {
-        self.tick.coarse_ns() >= COARSE_NS && !self.is_empty()
+        !self.fine && !self.is_empty()
     }
 
     /// The mean, or what a handshake took.
@@ -373,14 +370,13 @@ impl PathEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Time;
 
     const MS: i64 = 1_000_000;
 
     /// Acknowledgements with these times; the handshake took 10 ms.
     fn acknowledged(times_ms: &[i64]) -> Acknowledged {
         Acknowledged {
-            tick: Tick::FINE,
+            fine: true,
             count: times_ms.len() as u64,
             sum_ns: times_ms.iter().sum::<i64>() * MS,
             min_ns: times_ms.iter().min().map(|ms| ms * MS),
@@ -397,7 +393,7 @@ mod tests {
     #[test]
     fn a_clock_of_whole_seconds_shows_no_path() {
         let mut coarse = acknowledged(&[0; 20]);
-        coarse.tick = Tick::of([Time(COARSE_NS)]);
+        coarse.fine = false;
         assert_eq!(coarse.half(Crossed::default()), Half::ANY);
         assert!(coarse.path(Crossed::default()).is_none());
         assert!(coarse.path_to_client(None).is_none());
@@ -480,7 +476,7 @@ mod tests {
         };
         let half = |ack_ms, prompt_count| {
             let late = Acknowledged {
-                tick: Tick::FINE,
+                fine: true,
                 half_ns: None,
                 prompt_count,
                 ..acknowledged(&[ack_ms])

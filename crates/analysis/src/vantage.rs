@@ -11,7 +11,6 @@ use crate::capture_facts::TcpFacts;
 use crate::health::SenderChecksums;
 use crate::results::Vantage;
 use crate::text::{Text, Value, text};
-use crate::tick::Tick;
 use crate::ways::Hosts;
 use serde::{Deserialize, Serialize};
 
@@ -106,14 +105,14 @@ pub fn conclude(tcp: &TcpFacts) -> Conclusion {
             server_ns: server,
             client_ns: client,
         };
-        return halves(server, client, tcp.tick, from);
+        return halves(server, client, from);
     }
     if let [Some(server), Some(client)] = tcp.ack_rtt_min_ns {
         let from = VantageFrom::Acknowledgements {
             server_ns: server,
             client_ns: client,
         };
-        return halves(server, client, tcp.tick, from);
+        return halves(server, client, from);
     }
     Conclusion {
         vantage: Vantage::Unknown,
@@ -189,19 +188,15 @@ pub(crate) fn with_turnarounds(
         server_ns,
         client_ns,
     };
-    halves(server_ns, client_ns, Tick::default(), from)
+    halves(server_ns, client_ns, from)
 }
 
-fn halves(server: i64, client: i64, tick: Tick, from: VantageFrom) -> Conclusion {
+fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {
     let whole = (server + client).max(1);
     let share = server as f64 / whole as f64;
     let far = whole >= SHORT_NS;
     let (vantage, confidence) = match share {
         _ if whole < TELLING_NS => (Vantage::Unknown, 0.0),
-        // Neither may be longer, but for the clock's steps.
-        _ if tick.coarse_ns() > 0 && (server - client).abs() <= 2 * tick.coarse_ns() => {
-            (Vantage::Unknown, 0.0)
-        }
         s if s >= 0.95 && far => (Vantage::Client, 0.95),
         s if s <= 0.05 && far => (Vantage::Server, 0.95),
         s if s >= 0.6 => (Vantage::Client, if whole > 1_000_000 { 0.5 } else { 0.6 }),

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 const PIECE: usize = 1 << 20;
 
 /// Numbers that are packed together at most, and the bytes that say which of them are not zero.
-const MOST: usize = 30;
+const MOST: usize = 29;
 const WHICH: usize = size_of::<u32>();
 
 /// The bits that a number of so many bytes has.

@@ -191,8 +191,10 @@ impl Pack for Both {
             alternating(self.path_ns),
             alternating(self.inner_ns[0]),
             alternating(self.inner_ns[1]),
-            self.lost.number() * 4 + u64::from(self.has_holes) * 2 + u64::from(self.is_datagram),
-            self.recovery_ns.unsigned_abs() * 8 + self.beyond.number(),
+            self.lost.number() * 8
+                + u64::from(self.beyond != Lost::Nothing) * 4
+                + u64::from(self.has_holes) * 2
+                + u64::from(self.is_datagram),
             self.server_connection,
             // Of the request it is known from elsewhere.
             alternating(request - self.at_ns),
@@ -202,6 +204,9 @@ impl Pack for Both {
             self.hidden_ns.map_or(0, |ns| ns as u64 + 1),
             self.hidden_unread_ns.unsigned_abs() * 2 + u64::from(is_held),
         ]);
+        if self.beyond != Lost::Nothing {
+            p.number(self.recovery_ns.unsigned_abs() * 8 + self.beyond.number());
+        }
         if is_held {
             p.held(&self.held);
         }
@@ -233,7 +238,6 @@ impl Pack for Both {
             asked,
             answered,
             lost,
-            recovery,
             server_connection,
             request_after,
             response_after,
@@ -262,7 +266,11 @@ impl Pack for Both {
         self.nagle_ns = straight(nagle);
         self.path_ns = straight(path);
         self.inner_ns = [straight(asked), straight(answered)];
-        self.lost = Lost::of(lost / 4);
+        self.lost = Lost::of(lost / 8);
+        let recovery = match lost / 4 % 2 {
+            0 => 0,
+            _ => u.number()?,
+        };
         self.has_holes = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;
         self.beyond = Lost::of(recovery % 8);

@@ -7,7 +7,6 @@
 
 mod account;
 mod decode;
-mod fold;
 mod identifications;
 mod segment;
 mod track;

@@ -14,7 +14,7 @@ use crate::streams::Gathered;
 use crate::text::{Text, Value, text};
 use crate::vantage::{self, VantageFrom};
 use crate::ways::ByHosts;
-use ledger::{Bounds, Half};
+use ledger::Half;
 use model::{Direction, Time};
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -267,13 +267,9 @@ impl Diagnoser {
         let soonest = |d: &Distribution| (alternating && d.count() > 0).then(|| d.quantile(0.0));
         let pause_ns = soonest(&own.think.pauses);
         let answer_ns = soonest(&own.wait);
-        let near = own.ways.near();
-        let tick_ns = near[0].tick.and(near[1].tick).coarse_ns();
-        let mut concluded = vantage::conclude(&own.tcp);
-        if tick_ns == 0 {
-            concluded = vantage::with_turnarounds(concluded, answer_ns, pause_ns);
-        }
-        if concluded.vantage == Vantage::Unknown && tick_ns == 0 {
+        let concluded = vantage::conclude(&own.tcp);
+        let mut concluded = vantage::with_turnarounds(concluded, answer_ns, pause_ns);
+        if concluded.vantage == Vantage::Unknown {
             let answers = vantage::by_turnarounds(answer_ns, pause_ns);
             let checksums = &gathered.health[0].checksums;
             let sums = || vantage::by_checksums(checksums, &self.attributes[0].pairs());
@@ -296,17 +292,13 @@ impl Diagnoser {
             mean_ns: None,
         };
         let is_one_host = concluded.from == VantageFrom::OneHost;
-        // What passes here may have passed a step of the clock later.
-        let here = match tick_ns {
-            0 => Half::Here,
-            ns => Half::Away(Bounds::between(0, ns)),
-        };
         let halves = |[by_server, by_client]: [Acknowledged; 2], crossed, asked| match side {
             _ if is_one_host => [Half::Here; 2],
-            Vantage::Server => [here, by_client.half(asked)],
-            Vantage::Client => [by_server.half(crossed), here],
+            Vantage::Server => [Half::Here, by_client.half(asked)],
+            Vantage::Client => [by_server.half(crossed), Half::Here],
             _ => [by_server.half(crossed), by_client.half(asked)],
         };
+        let near = own.ways.near();
         let near_halves = halves(near, crossed, asked);
         // The quickest calls crossed the shortest path: of a longer one its own say more.
         let none = Crossed::default();

@@ -11,10 +11,10 @@
 
 use super::MILLISECOND;
 use crate::Segment;
-use crate::fold::{K, fold};
 use model::{DirectionSummary, PacketRef, Time};
 use prefetch::prefetch;
 use serde::{Deserialize, Serialize};
+use std::hash::BuildHasher;
 
 /// How many packets of a direction are remembered: at first, and where copies come that late behind their originals, as they
 /// do behind a row that leaves in one moment. And how long a copy may come after its original.
@@ -34,11 +34,12 @@ fn identity(s: &Segment) -> u64 {
     let id = s.ip_id.map_or(u32::MAX, u32::from);
     let rest =
         u32::from(t.window) << 16 | u32::from(t.flags.0) << 8 | u32::from(timestamp.is_some());
-    let header = fold(
-        pair(t.sequence, t.acknowledgement) ^ K[0],
-        pair(s.payload_length, timestamp.unwrap_or(0)) ^ K[1],
-    );
-    fold(header ^ pair(sack, id), u64::from(rest) ^ K[2])
+    foldhash::quality::FixedState::with_seed(0).hash_one((
+        pair(t.sequence, t.acknowledgement),
+        pair(s.payload_length, timestamp.unwrap_or(0)),
+        pair(sack, id),
+        u64::from(rest),
+    ))
 }
 
 /// A host sends no more packets to others between two of a connection, as a rule.
