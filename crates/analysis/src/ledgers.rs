@@ -19,11 +19,11 @@ use crate::half::number_of;
 use crate::locks::Coincidences;
 use crate::matched::{MatchedFacts, Servers};
 use crate::narrowest::Link;
-use crate::path::Crossed;
+use crate::path::{Acknowledged, Crossed};
 use crate::results::Vantage;
 use crate::spared::Spared;
 use crate::streams::Streams;
-use crate::vantage::conclude;
+use crate::vantage::{FAR_NS, conclude};
 use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
@@ -219,20 +219,25 @@ pub fn halves_beyond(client: &CaptureFacts, server: &CaptureFacts, servers: &Ser
     };
     let [to_server, _] = server.ways.near_of(|(_, host)| servers.may_have(host));
     let [_, to_client] = client.ways.near_of(|(_, host)| servers.may_have(host));
+    let to_client = match to_client.has_acknowledged() {
+        true => beyond(client, Vantage::Server, &to_client, Crossed::default()),
+        false => Half::Here,
+    };
     [
-        beyond(server, Vantage::Client, to_server.half(answered)),
-        beyond(client, Vantage::Server, to_client.half(Crossed::default())),
+        beyond(server, Vantage::Client, &to_server, answered),
+        to_client,
     ]
 }
 
 /// What lies beyond a capture that was taken at `other`s end for all that its packets say: a host answers a SYN, or
 /// acknowledges, at once, and its packets have not been routed yet. Far from both ends it was taken at neither, but how far is
-/// not certain where a slow host takes as long.
-fn beyond(capture: &CaptureFacts, other: Vantage, half: Half) -> Half {
+/// not certain where a slow host takes as long; and no host is further than what it acknowledged soonest.
+fn beyond(capture: &CaptureFacts, other: Vantage, known: &Acknowledged, calls: Crossed) -> Half {
     let place = conclude(&capture.tcp).vantage;
-    match half {
-        Half::Away(way) if way.lo_ns >= ON_THE_WAY_NS && place == other => half,
-        Half::Away(way) if place == Vantage::Middle => Half::Away(Bounds {
+    let is_far = known.fastest_ns().is_some_and(|ns| ns >= FAR_NS);
+    match known.half(calls) {
+        Half::Away(way) if way.lo_ns >= ON_THE_WAY_NS && place == other => Half::Away(way),
+        Half::Away(way) if place == Vantage::Middle && is_far => Half::Away(Bounds {
             lo_ns: match way.lo_ns {
                 ON_THE_WAY_NS.. => way.lo_ns,
                 _ => 0,

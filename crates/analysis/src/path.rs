@@ -277,6 +277,11 @@ impl Acknowledged {
         [self.min_ns, self.half_ns].into_iter().flatten().min()
     }
 
+    /// Whether more than handshakes tell: what ends one may be missing, and what comes next be as late as its sender likes.
+    pub(crate) fn has_acknowledged(&self) -> bool {
+        self.min_ns.is_some()
+    }
+
     /// Whether anything is known of the path.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -87,6 +87,9 @@ impl VantageFrom {
 /// A path this short may as well be the host's own turnaround: nothing can be told from it.
 const SHORT_NS: i64 = 20_000;
 
+/// No host takes longer to answer at once.
+pub(crate) const FAR_NS: i64 = 300_000;
+
 /// Halves this short are a host talking to itself, or a clock too coarse.
 const TELLING_NS: i64 = 5_000;
 
@@ -205,7 +208,7 @@ fn halves(server: i64, client: i64, from: VantageFrom) -> Conclusion {
         _ => (Vantage::Unknown, 0.0),
     };
     // Far between the two ends neither host is near.
-    let middle = whole > 1_000_000 && server.min(client) > 300_000 && (0.1..0.9).contains(&share);
+    let middle = whole > 1_000_000 && server.min(client) > FAR_NS && (0.1..0.9).contains(&share);
     let (vantage, confidence) = if middle {
         (Vantage::Middle, 0.8)
     } else {
