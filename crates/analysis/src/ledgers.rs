@@ -17,27 +17,21 @@ use crate::facts::server_cap;
 use crate::filled::Filled;
 use crate::half::number_of;
 use crate::locks::Coincidences;
-use crate::matched::{MatchedFacts, Servers};
+use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
-use crate::path::{Acknowledged, Crossed};
-use crate::results::Vantage;
 use crate::spared::Spared;
 use crate::streams::Streams;
-use crate::vantage::{FAR_NS, conclude};
 use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
-    Both, BothFacts, Bounds, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts,
-    Paced, Queued, Sums, divide_both, divide_one,
+    Both, BothFacts, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Paced,
+    Queued, Sums, divide_both, divide_one,
 };
 use model::{ConnectionId, Direction, DirectionAccount, Mark, Time, TimeClass};
 use serde::{Deserialize, Serialize};
 
 /// How long operations took, by the number of their call.
 pub type Operations = HashMap<u64, i64, foldhash::fast::FixedState>;
-
-/// A capture from which it is so far to the server was taken on the way.
-const ON_THE_WAY_NS: i64 = 500_000;
 
 /// Where the server's capture has a call: the number of its row there, and its packets, if none is hidden.
 #[derive(Clone, Copy, Debug)]
@@ -206,46 +200,6 @@ pub struct BothWhole<'a> {
     pub others: Vec<OtherWhole<'a>>,
     /// How long the server's operations took by its own times, by the number of its capture's calls.
     pub operations: Option<&'a Operations>,
-}
-
-/// How far it is from the server's capture of two to the servers of the calls that both have, and from the client's to the
-/// clients: they may hold calls of theirs with others.
-#[must_use]
-pub fn halves_beyond(client: &CaptureFacts, server: &CaptureFacts, servers: &Servers) -> [Half; 2] {
-    // Nor is it further than the soonest answer came from, where acknowledgements come with answers only.
-    let answered = Crossed {
-        min_ns: server.soonest_answer_ns(),
-        mean_ns: None,
-    };
-    let [to_server, _] = server.ways.near_of(|(_, host)| servers.may_have(host));
-    let [_, to_client] = client.ways.near_of(|(_, host)| servers.may_have(host));
-    let to_client = match to_client.has_acknowledged() {
-        true => beyond(client, Vantage::Server, &to_client, Crossed::default()),
-        false => Half::Here,
-    };
-    [
-        beyond(server, Vantage::Client, &to_server, answered),
-        to_client,
-    ]
-}
-
-/// What lies beyond a capture that was taken at `other`s end for all that its packets say: a host answers a SYN, or
-/// acknowledges, at once, and its packets have not been routed yet. Far from both ends it was taken at neither, but how far is
-/// not certain where a slow host takes as long; and no host is further than what it acknowledged soonest.
-fn beyond(capture: &CaptureFacts, other: Vantage, known: &Acknowledged, calls: Crossed) -> Half {
-    let place = conclude(&capture.tcp).vantage;
-    let is_far = known.fastest_ns().is_some_and(|ns| ns >= FAR_NS);
-    match known.half(calls) {
-        Half::Away(way) if way.lo_ns >= ON_THE_WAY_NS && place == other => Half::Away(way),
-        Half::Away(way) if place == Vantage::Middle && is_far => Half::Away(Bounds {
-            lo_ns: match way.lo_ns {
-                ON_THE_WAY_NS.. => way.lo_ns,
-                _ => 0,
-            },
-            ..way
-        }),
-        _ => Half::Here,
-    }
 }
 
 impl BothWhole<'_> {

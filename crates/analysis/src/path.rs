@@ -8,6 +8,7 @@
 //! the server's work with it, bound it closer. What lies between the bounds is nobody's for certain.
 
 use crate::text::{Text, Value, text};
+use crate::vantage::FAR_NS;
 use crate::ways::Ways;
 use ledger::{Bounds, Half};
 use model::{ConnectionSummary, Direction};
@@ -277,9 +278,13 @@ impl Acknowledged {
         [self.min_ns, self.half_ns].into_iter().flatten().min()
     }
 
-    /// Whether more than handshakes tell: what ends one may be missing, and what comes next be as late as its sender likes.
-    pub(crate) fn has_acknowledged(&self) -> bool {
-        self.min_ns.is_some()
+    /// Whether it is far, as a handshake and acknowledgements show alike: what ends the one may be missing, and the others be
+    /// as late as a timer makes them.
+    pub(crate) fn is_shown_twice(&self) -> bool {
+        let both = self.half_ns.zip(self.min_ns);
+        both.is_some_and(|(half, least)| {
+            half.min(least) >= FAR_NS && half.max(least) <= half.min(least).saturating_mul(2)
+        })
     }
 
     /// Whether anything is known of the path.

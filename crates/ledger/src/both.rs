@@ -120,9 +120,7 @@ impl BothFacts<'_> {
         let full = ways.into_iter().filter_map(passing).max();
         self.usual_path_ns.max(full.unwrap_or(0))
     }
-}
 
-impl BothFacts<'_> {
     /// How long a request's sender was silent: a capture on the way to it sees that from when the sender can have known of what
     /// was acknowledged, by what the way varies, and it may have had nothing to send before.
     fn seen_silent(&self, d: Direction, ns: Bounds) -> Bounds {
@@ -151,7 +149,7 @@ impl BothFacts<'_> {
     /// their sender's own end shows.
     fn passed(&self, call: &Both, passing: Bounds, ledger: &mut Ledger) -> Bounds {
         let held_ns = call.held.sum(Direction::ToServer);
-        let request_ns = (call.request_passing_ns - held_ns).clamp(0, passing.lo_ns);
+        let request_ns = (call.request_passing_ns - held_ns).clamp(0, passing.lo_ns.max(0));
         let ways = [
             (Direction::ToServer, self.to_client, request_ns),
             (
@@ -376,7 +374,7 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
     let mut own_ns = call.service_ns + call.stall_ns + call.behind_ns;
     if call.beyond != Lost::Nothing {
         // Whatever was lost behind it, one crossing is not lost time.
-        let lost = (call.recovery_ns - way.lo_ns).clamp(0, own_ns);
+        let lost = (call.recovery_ns - way.lo_ns).clamp(0, own_ns.max(0));
         ledger.charge(call.beyond.cause(), d, Bounds::between(lost, own_ns));
         ledger.charge(Cause::Service, d, Bounds::between(0, own_ns - lost));
         known += own_ns;

@@ -6,6 +6,7 @@ mod budget;
 mod divide;
 mod finish;
 mod layers;
+mod midway;
 mod noted;
 mod others;
 mod seen;

@@ -1,11 +1,11 @@
 //! Captures that are read to their end into what their ends are: where each was taken, how their clocks
 //! stand to each other, what the path between capture and hosts takes.
 
+use super::midway::halves_beyond;
 use super::{Diagnoser, FEW_CALLS};
 use crate::clock::Aligned;
 use crate::facts::{Basis, outages_to};
 use crate::half::Half as HalfCall;
-use crate::ledgers::halves_beyond;
 use crate::path::{Acknowledged, Crossed, LONGEST_PATH_NS, PathEstimate, some_way};
 use crate::results::{CaptureResult, Clock, Vantage};
 use crate::sql::{self, SqlResult};
@@ -191,17 +191,20 @@ impl Diagnoser {
                 calls = evicted
             ));
         }
-        let halves = [client, server].map(|i| &self.captures[i]);
-        let halves = halves_beyond(halves[0], halves[1], &self.matched.servers);
+        let both = [client, server].map(|i| &self.captures[i]);
+        let halves = halves_beyond(both, &self.matched.servers, stated);
         for (i, half) in [server, client].into_iter().zip(halves) {
             if let Half::Away(way) = half {
                 let before = std::mem::take(&mut results[i].side_from);
                 results[i].is_on_the_way = true;
-                results[i].side_from = text!(
-                    "{before}, and it takes {least} at least to get there and back",
-                    before = before,
-                    least = Value::Duration(way.lo_ns),
-                );
+                results[i].side_from = match way.lo_ns {
+                    0 => before,
+                    least => text!(
+                        "{before}, and it takes {least} at least to get there and back",
+                        before = before,
+                        least = Value::Duration(least),
+                    ),
+                };
             }
         }
         let [to_server, to_client] = halves.map(Half::bounds);

@@ -5,8 +5,11 @@ use crate::capture_facts::CaptureFacts;
 use crate::locks::Locks;
 use model::{ConnectionId, Time};
 
-/// Whom to ask what held a call up: its server's capture has all of that one's sessions, but where the snap length hides more
-/// of what they ask for than in its client's.
+/// So many statements may be longer than are kept.
+const FEW: u64 = 8;
+
+/// Whom to ask what held a call up: its server's capture has all of that one's sessions, but where the snap length hides much
+/// more of what they ask for than in its client's.
 pub(super) struct Asking<'a> {
     pub(super) is_at_client: bool,
     pub(super) locks: &'a Locks,
@@ -23,7 +26,8 @@ impl<'a> Asking<'a> {
         server: &'a CaptureFacts,
     ) -> Asking<'a> {
         let [at_client, at_server] = call.works;
-        let is_blind = server.locks.blind() > client.locks.blind();
+        let (blind, others) = (server.locks.blind(), client.locks.blind());
+        let is_blind = blind > FEW + 2 * others;
         let (facts, b, work) = match is_blind {
             true => (client, &call.client, at_client),
             false => (server, &call.server, at_server),

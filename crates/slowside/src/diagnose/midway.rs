@@ -22,18 +22,22 @@ impl ReadOptions<'_> {
             let mut all = d.diagnosis.captures.iter().enumerate();
             all.find(|(_, c)| c.side == Some(vantage))
         };
-        let (Some((client, _)), Some((_, other))) = (of(Vantage::Client), of(Vantage::Server))
+        let (Some((client, own)), Some((_, other))) = (of(Vantage::Client), of(Vantage::Server))
         else {
             return Ok(None);
         };
         let is_told = matches!(d.diagnosis.verdict.side, Side::Network | Side::None);
-        if !other.is_on_the_way || is_told || captures.are_piped() {
+        let is_clients = other.is_on_the_way && !own.is_on_the_way;
+        if !is_clients || is_told || captures.are_piped() {
             return Ok(None);
         }
         let Some(files) = captures.inputs().get(client).map(|files| files.to_vec()) else {
             return Ok(None);
         };
         let mut alone = self.read(&Captures::Client(files), events)?;
+        for read in &mut alone.diagnosis.captures {
+            read.side_from.clone_from(&own.side_from);
+        }
         alone.diagnosis.notes.push(said(d, other));
         Ok(Some(alone))
     }

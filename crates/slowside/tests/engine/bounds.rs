@@ -1,5 +1,5 @@
-//! The same conversation from both ends, from each end alone, from one end and the middle of the path, and cut short: what less evidence says of each
-//! side of a call holds what more does.
+//! The same conversation from both ends, from each end alone, from one end and the middle of the path, and cut short:
+//! what less evidence says of each side of a call holds what more does.
 
 use crate::kit::{MILLISECOND, TempFile};
 use ledger::{Bounds, Cause, Ledger, Place, Sums};
@@ -116,6 +116,7 @@ proptest! {
         let file = |packets: &[TestPacket]| TempFile::capture(packets);
         let (c, s) = (file(&client), file(&server));
         let pair = |c: &TempFile, s: &TempFile| Captures::Sides { client: c.paths(), server: s.paths() };
+        let two = |a: &TempFile, b: &TempFile| Captures::Two(a.paths(), b.paths());
         let both = ledgers(&pair(&c, &s));
         prop_assert_eq!(both.len(), CALLS as usize);
         let (short_c, short_s) = (file(&faults::snap(&client, 300)), file(&faults::snap(&server, 300)));
@@ -125,8 +126,8 @@ proptest! {
         let is_far = way_ns.iter().sum::<i64>() > 2 * MILLISECOND;
         let m = file(&midway);
         for (what, captures, sees) in [
-            ("client and the middle", pair(&c, &m), is_far && !lost_to_client),
-            ("the middle and server", pair(&m, &s), is_far && !lost_to_server),
+            ("client and the middle", two(&c, &m), is_far && !lost_to_client),
+            ("the middle and server", two(&m, &s), is_far && !lost_to_server),
             ("client alone", Captures::Client(c.paths()), !lost_to_client),
             ("server alone", Captures::Server(s.paths()), !lost_to_server),
             ("snap length 300", pair(&short_c, &short_s), true),

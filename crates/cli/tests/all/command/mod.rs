@@ -19,6 +19,7 @@ mod layers;
 mod live;
 mod lost_answers;
 mod metrics;
+mod midway;
 mod names;
 mod otlp;
 mod peers;
