@@ -60,7 +60,9 @@ pub(crate) fn recovered<'a>(
             Direction::ToServer => t.resent,
             Direction::ToClient => t.last,
         };
-        ns += (last.min(answered) - t.first.max(reached)).max(0);
+        ns = (last.min(answered) - t.first.max(reached))
+            .max(0)
+            .saturating_add(ns);
         reached = reached.max(last);
     }
     (lost, ns)

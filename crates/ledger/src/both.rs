@@ -149,7 +149,10 @@ impl BothFacts<'_> {
     /// their sender's own end shows.
     fn passed(&self, call: &Both, passing: Bounds, ledger: &mut Ledger) -> Bounds {
         let held_ns = call.held.sum(Direction::ToServer);
-        let request_ns = (call.request_passing_ns - held_ns).clamp(0, passing.lo_ns.max(0));
+        let request_ns = call
+            .request_passing_ns
+            .saturating_sub(held_ns)
+            .clamp(0, passing.lo_ns.max(0));
         let ways = [
             (Direction::ToServer, self.to_client, request_ns),
             (
@@ -371,10 +374,10 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
     charge(Cause::Nagle, d, nagle);
     let mut known = client + nagle;
     let mut crossing = Bounds::exactly(0);
-    let mut own_ns = call.service_ns + call.stall_ns + call.behind_ns;
+    let mut own_ns = (call.service_ns + call.stall_ns).saturating_add(call.behind_ns);
     if call.beyond != Lost::Nothing {
         // Whatever was lost behind it, one crossing is not lost time.
-        let lost = (call.recovery_ns - way.lo_ns).clamp(0, own_ns.max(0));
+        let lost = (call.recovery_ns.saturating_sub(way.lo_ns)).clamp(0, own_ns.max(0));
         ledger.charge(call.beyond.cause(), d, Bounds::between(lost, own_ns));
         ledger.charge(Cause::Service, d, Bounds::between(0, own_ns - lost));
         known += own_ns;

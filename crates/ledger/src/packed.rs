@@ -205,7 +205,8 @@ impl Pack for Both {
             self.hidden_unread_ns.unsigned_abs() * 2 + u64::from(is_held),
         ]);
         if self.beyond != Lost::Nothing {
-            p.number(self.recovery_ns.unsigned_abs() * 8 + self.beyond.number());
+            p.number(self.beyond.number());
+            p.number(alternating(self.recovery_ns));
         }
         if is_held {
             p.held(&self.held);
@@ -267,14 +268,12 @@ impl Pack for Both {
         self.path_ns = straight(path);
         self.inner_ns = [straight(asked), straight(answered)];
         self.lost = Lost::of(lost / 8);
-        let recovery = match lost / 4 % 2 {
-            0 => 0,
-            _ => u.number()?,
+        (self.beyond, self.recovery_ns) = match lost / 4 % 2 {
+            0 => (Lost::Nothing, 0),
+            _ => (Lost::of(u.number()?), straight(u.number()?)),
         };
         self.has_holes = lost / 2 % 2 == 1;
         self.is_datagram = lost % 2 == 1;
-        self.beyond = Lost::of(recovery % 8);
-        self.recovery_ns = (recovery / 8) as i64;
         self.hidden_ns = hidden.checked_sub(1).map(|ns| ns as i64);
         self.server_connection = server_connection;
         self.sending_at_ns = [
