@@ -87,7 +87,7 @@ impl VantageFrom {
 /// A path this short may as well be the host's own turnaround: nothing can be told from it.
 const SHORT_NS: i64 = 20_000;
 
-/// No host takes longer to answer at once.
+/// Few hosts take longer to answer at once.
 pub(crate) const FAR_NS: i64 = 300_000;
 
 /// Halves this short are a host talking to itself, or a clock too coarse.

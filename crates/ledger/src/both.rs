@@ -171,11 +171,15 @@ impl BothFacts<'_> {
         sure
     }
 
-    /// What it waited for inside its messages, each time for the way and back.
-    fn asked(&self, ns: i64) -> Bounds {
+    /// Charges what its server waited for it inside its messages: seen from the way to the client, some of that is the way.
+    fn asked(&self, ns: i64, ledger: &mut Ledger) {
+        let (d, most) = (Direction::ToServer, Bounds::between(0, ns));
         match self.to_client {
-            Half::Here => Bounds::exactly(ns),
-            Half::Away(_) => Bounds::between(0, ns),
+            Half::Here => ledger.charge(Cause::NotWriting, d, Bounds::exactly(ns)),
+            Half::Away(_) => {
+                ledger.charge(Cause::NotWriting, d, most);
+                ledger.charge(Cause::Path, d, most);
+            }
         }
     }
 }
@@ -228,10 +232,7 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     charge(Cause::Loss, d, call.behind_ns);
     let [client, server] = call.inner_ns;
     charge(Cause::Service, d, server);
-    let asked = facts.asked(client);
-    ledger.charge(Cause::NotWriting, d, asked);
-    let before = Bounds::between(0, client - asked.lo_ns);
-    ledger.charge(Cause::Path, d, before);
+    facts.asked(client, ledger);
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     if let Some(longer) = call.hidden_ns {
         let (transfer, path) = match call.lost {
@@ -366,10 +367,7 @@ fn beyond(call: &Both, way: Bounds, facts: &BothFacts<'_>, ledger: &mut Ledger) 
         Some(_) => 0,
         None => call.nagle_ns,
     };
-    let asked = facts.asked(client);
-    ledger.charge(Cause::NotWriting, d, asked);
-    let before = Bounds::between(0, client - asked.lo_ns);
-    ledger.charge(Cause::Path, d, before);
+    facts.asked(client, ledger);
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
     charge(Cause::Nagle, d, nagle);
     let mut known = client + nagle;

@@ -27,30 +27,23 @@ pub(super) fn halves_beyond(
     let asked_ns = (pauses.count() > 0).then(|| pauses.quantile(0.0));
     let [to_server, _] = server.ways.near_of(|(_, host)| servers.may_have(host));
     let [_, to_client] = client.ways.near_of(|(_, host)| servers.may_have(host));
-    let (to_server, to_client) = (
-        (to_server.half(crossed(server.soonest_answer_ns()))),
-        (
-            to_client.half(crossed(asked_ns)),
-            to_client.is_shown_twice(),
-        ),
-    );
-    let is_far = |place: Vantage, half: Half| match half {
-        Half::Away(way) => way.lo_ns >= ON_THE_WAY_NS && place != Vantage::Unknown,
-        Half::Here => false,
-    };
+    let is_shown_twice = to_client.is_shown_twice();
+    let to_server = to_server.half(crossed(server.soonest_answer_ns()));
+    let to_client = to_client.half(crossed(asked_ns));
+    let is_far = |half: Half| half.bounds().lo_ns >= ON_THE_WAY_NS;
     let [at_client, at_server] = [client, server].map(|c| conclude(&c.tcp).vantage);
     // A server answers a SYN at once, and its packets have not been routed yet. Far from both ends it is of neither, but how
     // far is not certain where a slow host takes as long.
     let to_server = match (at_server, to_server) {
-        (Vantage::Client | Vantage::Middle, half) if is_far(at_server, half) => half,
+        (Vantage::Client | Vantage::Middle, half) if is_far(half) => half,
         (Vantage::Middle, Half::Away(way)) if !are_stated => Half::Away(Bounds { lo_ns: 0, ..way }),
         _ => Half::Here,
     };
     // A client acknowledges what it is told when it likes, but for the end of a handshake: both have to say so.
     let to_client = match (at_client, to_client) {
-        _ if are_stated => Half::Here,
-        (Vantage::Server | Vantage::Middle, (half, true)) if is_far(at_client, half) => half,
-        (Vantage::Middle, (Half::Away(way), true)) => Half::Away(Bounds { lo_ns: 0, ..way }),
+        _ if are_stated || !is_shown_twice => Half::Here,
+        (Vantage::Server | Vantage::Middle, half) if is_far(half) => half,
+        (Vantage::Middle, Half::Away(way)) => Half::Away(Bounds { lo_ns: 0, ..way }),
         _ => Half::Here,
     };
     [to_server, to_client]
