@@ -32,6 +32,7 @@ pub struct Account {
     pub calls: u64,
     /// What the clients waited at least.
     pub total_ns: i64,
+    /// With what the server may have waited for calls of its own, for this call or for others.
     pub service_ns: i64,
     /// What may have been service, or a wait for an event.
     pub event_ns: i64,
@@ -41,6 +42,8 @@ pub struct Account {
     pub stall_ns: i64,
     /// What the server's own times show that calls waited in it, for no reason that is known.
     pub dispatch_ns: i64,
+    /// What calls waited in the server while calls of its own were under way and it worked on nothing else.
+    pub downstream_ns: i64,
     pub outage_ns: i64,
     pub loss_ns: i64,
     pub nagle_ns: i64,
@@ -101,12 +104,13 @@ impl Account {
             slow_start_ns: sure(Cause::SlowStart),
             send_buffer_ns,
             total_ns: sums.total.lo_ns,
-            service_ns: sure(Cause::Service),
+            service_ns: sure(Cause::Service) + sure(Cause::DownstreamShared),
             event_ns: sure(Cause::Event),
             lock_ns: sure(Cause::Lock),
             queue_ns: sure(Cause::Queue),
             stall_ns: sure(Cause::Stall),
             dispatch_ns: sure(Cause::Dispatch),
+            downstream_ns: sure(Cause::Downstream),
             outage_ns: sure(Cause::Outage),
             loss_ns: sure(Cause::Loss),
             nagle_ns: sure(Cause::Nagle),
@@ -137,12 +141,19 @@ impl Account {
 
     #[must_use]
     pub fn server_ns(&self) -> i64 {
-        self.service_ns + self.queue_ns + self.stall_ns + self.dispatch_ns
+        self.service_ns + self.queue_ns + self.stall_ns + self.dispatch_ns + self.downstream_ns
     }
 
     /// What the server has at most, whatever of it it waited for an event or a lock; none where nothing bounds that.
     pub(crate) fn answering_ns(&self) -> Option<i64> {
-        let own = [Cause::Service, Cause::Queue, Cause::Stall, Cause::Dispatch];
+        let own = [
+            Cause::Service,
+            Cause::Queue,
+            Cause::Stall,
+            Cause::Dispatch,
+            Cause::Downstream,
+            Cause::DownstreamShared,
+        ];
         let mut most = own.into_iter().map(|c| self.sums.of(c).hi_ns);
         let elses = self.event_ns.saturating_add(self.lock_ns);
         most.try_fold(elses, |sum, ns| Some(sum.saturating_add(ns?)))

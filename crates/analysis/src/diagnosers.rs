@@ -26,7 +26,7 @@ use crate::results::{
 use crate::startup::{Startup, is_of_startup};
 use crate::streams::{Gathered, WORTH_A_LOOK_NS};
 use crate::text::{Text, Value, text};
-use crate::tiers::{Tier, Tiers};
+use crate::tiers::{Followed, Tier, Tiers};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use ledger::Ledger;
@@ -52,6 +52,8 @@ pub struct Diagnosers {
     startups: [Startup; 2],
     files: [Files; 2],
     tiers: [Tiers; 2],
+    /// Calls to hosts that work for others with calls of their own, and these, where it is known which hosts do.
+    followed: [Option<Followed>; 2],
     /// What connections did over time, where a comparison is wanted.
     wire: Option<Box<[Wire; 2]>>,
     charts: Option<Charts>,
@@ -79,6 +81,7 @@ impl Diagnosers {
             startups: Default::default(),
             files: Default::default(),
             tiers: Default::default(),
+            followed: Default::default(),
             wire: None,
             charts: None,
         }
@@ -197,6 +200,32 @@ impl Diagnosers {
     pub fn own(&mut self, which: usize, addresses: &[IpAddr]) {
         if let Some(tiers) = self.tiers.get_mut(which) {
             tiers.own(addresses);
+        }
+    }
+
+    /// What hosts of capture `which` wait for while they work for others divides the calls to them; to be said before the
+    /// first record.
+    pub fn follow(&mut self, which: usize, followed: Followed) {
+        self.followed[which] = Some(followed);
+        // The server's capture of two says it.
+        self.keep_rows();
+    }
+
+    /// The number of the next call of capture `which`.
+    #[must_use]
+    pub fn rows(&self, which: usize) -> u64 {
+        self.rows[which]
+    }
+
+    /// A call of capture `which` that nobody asks about, and that is a row all the same.
+    pub fn pass_over(&mut self, which: usize, is_row: bool) {
+        self.rows[which] += u64::from(is_row);
+    }
+
+    /// A call of capture `which`, also one that is not looked at; to be told before those that are.
+    pub fn followed(&mut self, which: usize, call: &Call, row: Option<u64>) {
+        if let Some(followed) = &mut self.followed[which] {
+            followed.call(call, row);
         }
     }
 
@@ -363,6 +392,13 @@ impl Diagnosers {
         let ended = |which: usize| results.get(which).and_then(|r| r.last);
         for (which, tiers) in self.tiers.iter_mut().enumerate() {
             self.gathered.tiers[which] = tiers.told(ended(which));
+        }
+        for (waits, followed) in self.gathered.waits.iter_mut().zip(&mut self.followed) {
+            if let Some(followed) = followed.take() {
+                followed.told(|row, told| {
+                    waits.insert(row, told.wait);
+                });
+            }
         }
         let (calls, turns) = (self.calls.bounded(&results), self.turns.timed());
         let lookups = self.lookups.timed();

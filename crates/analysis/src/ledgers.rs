@@ -21,6 +21,7 @@ use crate::matched::MatchedFacts;
 use crate::narrowest::Link;
 use crate::spared::Spared;
 use crate::streams::Streams;
+use crate::tiers::Beneath;
 use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
@@ -32,6 +33,28 @@ use serde::{Deserialize, Serialize};
 
 /// How long operations took, by the number of their call.
 pub type Operations = HashMap<u64, i64, foldhash::fast::FixedState>;
+
+/// How long calls of a server's own were under way while it had a call, by the number of that.
+pub type WaitsBeneath = HashMap<u64, Beneath, foldhash::fast::FixedState>;
+
+/// What divides the server's time further, by the numbers of its capture's calls.
+#[derive(Clone, Copy, Default)]
+pub struct AtWork<'a> {
+    /// How long its operations took by its own times.
+    pub operations: Option<&'a Operations>,
+    pub beneath: Option<&'a WaitsBeneath>,
+}
+
+impl AtWork<'_> {
+    fn divide(&self, row: u64, ledger: &mut Ledger) {
+        if let Some(&ns) = self.operations.and_then(|o| o.get(&row)) {
+            ledger.time_operation(ns);
+        }
+        if let Some(waits) = self.beneath.and_then(|b| b.get(&row)) {
+            ledger.wait_downstream(waits.lo_ns, waits.hi_ns - waits.lo_ns);
+        }
+    }
+}
 
 /// Where the server's capture has a call: the number of its row there, and its packets, if none is hidden.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +94,7 @@ pub struct Looked<'a> {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Judged {
     pub ledger: Ledger,
-    /// Whether the judgement rests on it; turns beside calls of known protocols are only listed.
+    /// Whether the judgement rests on it; turns beside calls of known protocols, and calls that a server makes for others, are only listed.
     pub in_diagnosis: bool,
     /// If there is a capture of the server's that has it.
     pub server: Option<SeenAtServer>,
@@ -198,8 +221,7 @@ pub struct BothWhole<'a> {
     pub to_proxy_ns: Option<i64>,
     /// Calls that the server's capture alone can hold, by client.
     pub others: Vec<OtherWhole<'a>>,
-    /// How long the server's operations took by its own times, by the number of its capture's calls.
-    pub operations: Option<&'a Operations>,
+    pub at_work: AtWork<'a>,
 }
 
 impl BothWhole<'_> {
@@ -267,11 +289,8 @@ impl BothWhole<'_> {
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
             divide_both(call, &facts, &mut ledger);
-            if let (Some(operations), Some(at_server)) = (self.operations, at_server)
-                && let Some(&ns) = operations.get(&at_server.row)
-                && to_server.is_here()
-            {
-                ledger.time_operation(ns);
+            if let Some(at_server) = at_server.filter(|_| to_server.is_here()) {
+                self.at_work.divide(at_server.row, &mut ledger);
             }
             if self.is_stepped(call) {
                 ledger.forget();
@@ -401,8 +420,7 @@ pub struct OneWhole<'a> {
     pub streams: Option<&'a Streams>,
     /// What calls wait beyond this may be for events.
     pub doubtful_ns: Option<i64>,
-    /// How long the server's operations took by its own times, by the number of the call.
-    pub operations: Option<&'a Operations>,
+    pub at_work: AtWork<'a>,
 }
 
 impl OneWhole<'_> {
@@ -483,10 +501,8 @@ impl OneWhole<'_> {
                 facts.classes = self.classes(streams, call, facts.may_idle);
             }
             divide_one(call, &facts, &mut ledger);
-            if let Some(&ns) = self.operations.and_then(|o| o.get(&call.row))
-                && to_server.is_here()
-            {
-                ledger.time_operation(ns);
+            if to_server.is_here() {
+                self.at_work.divide(call.row, &mut ledger);
             }
             if self.capture.has_unknown_window(call.connection) {
                 ledger.doubt_reading();

@@ -9,6 +9,7 @@ use crate::connections::Connections;
 use crate::conns;
 use crate::files::Exports;
 use crate::health::Health;
+use crate::ledgers::WaitsBeneath;
 use crate::packed::Packed;
 use crate::path::LONGEST_PATH_NS;
 use crate::pressure::Ends;
@@ -48,6 +49,8 @@ pub struct Gathered {
     pub health: [Health; 2],
     /// Hosts that work for others with calls of their own, by capture, most time first.
     pub tiers: [Vec<Tier>; 2],
+    /// How long own calls of such a host were under way while it had a call, by the number of that: by capture.
+    pub waits: [WaitsBeneath; 2],
     /// Below which exports files lie, once all captures were read.
     pub exports: Exports,
     /// Who talks, where tools of hosts are held against it.

@@ -24,7 +24,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use beneath::{Beneath, Followed};
+pub use beneath::{Beneath, Followed, Told};
 
 use crate::conns;
 use crate::results::Vantage;

@@ -67,6 +67,10 @@ causes! {
     Stall "stall",
     /// The server had the request and had not begun the operation that it times itself, or was done with that and had not answered.
     Dispatch "dispatch",
+    /// Calls of the server's own were under way to a server below it, while it worked on this call alone.
+    Downstream "downstream",
+    /// The same while it worked on several calls, or where such calls are under way at any time: whether this call needed them nothing tells.
+    DownstreamShared "downstream-shared",
     /// The receiver's window was closed or closing: its application did not read.
     NotReading "not-reading",
     /// Everything was acknowledged and the window open, and the sender wrote nothing within a message, or did not confirm what the other end asked for inside a call (a break).
@@ -122,9 +126,12 @@ impl Cause {
             Direction::ToClient => (Place::Server, Place::Client),
         };
         match self {
-            Cause::Service | Cause::Queue | Cause::Stall | Cause::Dispatch => {
-                (Place::Server, Place::Server)
-            }
+            Cause::Service
+            | Cause::Queue
+            | Cause::Stall
+            | Cause::Dispatch
+            | Cause::Downstream
+            | Cause::DownstreamShared => (Place::Server, Place::Server),
             Cause::NotWriting | Cause::Nagle | Cause::NagleDelayedAck | Cause::SendBuffer => {
                 (sender, sender)
             }

@@ -217,10 +217,46 @@ impl Ledger {
         self.charge(cause, Direction::ToServer, waited);
     }
 
+    /// While the server had the request, calls of its own were under way for so long: while it worked on this one alone, and
+    /// while it worked on several. They are parts of what it took, or of its silence.
+    pub fn wait_downstream(&mut self, alone_ns: i64, shared_ns: i64) {
+        let mut parts = Vec::new();
+        let mut left = [
+            (Cause::Downstream, alone_ns.max(0)),
+            (Cause::DownstreamShared, shared_ns.max(0)),
+        ];
+        for own in [Cause::Stall, Cause::Service] {
+            for c in self.charges.iter_mut().filter(|c| c.cause == own) {
+                for (cause, left_ns) in &mut left {
+                    let part = Bounds {
+                        lo_ns: c.ns.lo_ns.min(*left_ns),
+                        hi_ns: Some(c.ns.hi_ns.map_or(*left_ns, |hi| hi.min(*left_ns))),
+                    };
+                    let part_hi_ns = part.hi_ns.unwrap_or(part.lo_ns);
+                    c.ns.lo_ns -= part.lo_ns;
+                    c.ns.hi_ns = c.ns.hi_ns.map(|hi| hi - part_hi_ns);
+                    *left_ns -= part_hi_ns;
+                    parts.push((*cause, part));
+                }
+            }
+        }
+        self.charges.retain(|c| c.ns.hi_ns != Some(0));
+        for (cause, part) in parts {
+            self.charge(cause, Direction::ToServer, part);
+        }
+    }
+
     /// What looks like the server's own time, it may have waited for its reader: how large a window was, of
     /// which only that it closed is known, nobody can tell.
     pub fn doubt_reading(&mut self) {
-        const OWN: [Cause; 4] = [Cause::Service, Cause::Queue, Cause::Stall, Cause::Dispatch];
+        const OWN: [Cause; 6] = [
+            Cause::Service,
+            Cause::Queue,
+            Cause::Stall,
+            Cause::Dispatch,
+            Cause::Downstream,
+            Cause::DownstreamShared,
+        ];
         let mut most = Bounds::exactly(0);
         for c in self.charges.iter_mut().filter(|c| OWN.contains(&c.cause)) {
             c.ns.lo_ns = 0;

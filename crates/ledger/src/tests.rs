@@ -2,6 +2,7 @@
 
 mod begun;
 mod doubt;
+mod downstream;
 mod late;
 mod losses;
 mod midway;

@@ -65,7 +65,7 @@ impl Rows {
         let mut rows = vec![None; calls as usize];
         followed.told(|row, beneath| {
             if let Some(of) = rows.get_mut(row as usize) {
-                *of = Some(beneath);
+                *of = Some(beneath.whole);
             }
         });
         Ok(Rows(rows))

@@ -7,6 +7,7 @@ use crate::diagnose::{Diagnosed, ReadOptions};
 use crate::hops;
 use crate::link::Wanted;
 use crate::split::Seen;
+use crate::tiers::{ByTiers, Work};
 use crate::{Error, run};
 use analysis::file_names::FileNames;
 use analysis::findings::Owners;
@@ -79,13 +80,32 @@ pub fn calls(
         ..ReadOptions::new(None, config)
     };
     let (captures, between) = read.between(captures, events)?;
+    let ByTiers { all, work } = read.work(&captures, events)?;
     let Diagnosed {
         diagnosis,
         captures,
         judged,
         numbers,
         ..
-    } = read.as_is_best(&captures, events)?;
+    } = all;
+    let judged = judged.unwrap_or_default();
+    // What hosts ask for others is judged apart: only what they do for these is summed by a diagnosis.
+    let (work, owners) = match work {
+        None => (None, Owners::of(&diagnosis)),
+        Some(Work { judged: work, .. }) => {
+            let owners = Owners::of(&work.diagnosis);
+            (Some(work.judged.unwrap_or_default()), owners)
+        }
+    };
+    let ledger_of = |of, row| match &work {
+        None => judged.get(of, row),
+        Some(work) => work.get(of, row).or_else(|| {
+            Some(Judged {
+                in_diagnosis: false,
+                ..judged.get(of, row)?
+            })
+        }),
+    };
     // Whether evidence was used, and else why not.
     if config.server_app.is_some() {
         diagnosis
@@ -93,8 +113,6 @@ pub fn calls(
             .iter()
             .for_each(|note| events(Event::Note(note.to_string())));
     }
-    let judged = judged.unwrap_or_default();
-    let owners = Owners::of(&diagnosis);
     let beneath = beneath(&captures, &diagnosis, config, events)?;
     let mut known = diagnosis.captures;
     let mut order = 0;
@@ -112,7 +130,7 @@ pub fn calls(
         Captures::One(files) | Captures::Client(files) | Captures::Server(files) => {
             let take = |row, call: &Call| Known {
                 is_wanted: passes(call),
-                judged: judged.get(0, row),
+                judged: ledger_of(0, row),
                 connection: numbers.get(0, call.connection),
                 unpaired: None,
                 hops: Vec::new(),
@@ -134,7 +152,7 @@ pub fn calls(
             let at_server = known.iter_mut().find(is_server);
             let names = at_server.map_or_else(Vec::new, |c| c.files.clone());
             let take = |row, call: &Call| {
-                let judged_here = judged.get(0, row);
+                let judged_here = ledger_of(0, row);
                 let at_server = judged_here.as_ref().and_then(|j| j.server.as_ref());
                 let at_server = at_server.map(|seen| &seen.marks);
                 Known {
@@ -152,7 +170,7 @@ pub fn calls(
             add_damage(known.iter_mut().find(|c| !is_server(c)), &again);
             let alone = |row, call: &Call| Known {
                 is_wanted: !judged.is_matched(row) && passes(call),
-                judged: judged.get(1, row),
+                judged: ledger_of(1, row),
                 connection: numbers.get(1, call.connection),
                 unpaired: judged.unpaired(1, row),
                 hops: Vec::new(),

@@ -22,7 +22,7 @@ use analysis::facts::Thresholds;
 use analysis::filter::Filter;
 use analysis::ledgers::{Judged, Looked};
 use analysis::results::{CaptureResult, ConnsResult, Diagnosis, Unpaired, Vantage};
-use analysis::tiers::Only;
+use analysis::tiers::{Followed, Only};
 use capture::Capture;
 use side::{Side, count, feed, report};
 use std::net::IpAddr;
@@ -104,6 +104,8 @@ pub(crate) struct ReadOptions<'a> {
     pub(crate) only: Option<&'a Only>,
     /// Addresses of the host that each capture was taken at, where one is asked at one and asks from another.
     pub(crate) own: Option<&'a [Vec<IpAddr>; 2]>,
+    /// Hosts of each capture that work for others with calls of their own, whose waits for these divide the calls to them.
+    pub(crate) at_work: Option<&'a [Vec<IpAddr>; 2]>,
 }
 
 /// What was made of captures.
@@ -133,6 +135,7 @@ impl<'a> ReadOptions<'a> {
             times: Times::default(),
             only: None,
             own: None,
+            at_work: None,
         }
     }
 
@@ -363,15 +366,13 @@ impl<'a> ReadOptions<'a> {
                 records.connections().for_each(|c| opened_at.add(which, c));
             }
             if let Some(filter) = self.asked {
-                let rows = side.calls(&records).filter(|(_, is_row)| *is_row);
-                for (row, (call, _)) in (side.rows..).zip(rows) {
+                let rows = side.rows_of(&records);
+                for (row, call) in (side.rows..).zip(rows) {
                     asked.asked(which, row, filter.matches(call));
                 }
             }
             if self.asked.is_some() || side.chosen.is_some() {
-                let calls = side.calls(&records);
-                let rows = calls.filter(|(call, _)| side.selection.takes_time_of(call));
-                side.rows += rows.count() as u64;
+                side.rows += side.rows_of(&records).count() as u64;
             }
             report(&sides, events);
         }
@@ -484,6 +485,12 @@ impl<'a> ReadOptions<'a> {
         }
         for (which, own) in self.own.into_iter().flatten().enumerate() {
             diagnoser.own(which, own);
+        }
+        for (which, hosts) in self.at_work.into_iter().flatten().enumerate() {
+            if !hosts.is_empty() {
+                let own = self.own.map_or(&[][..], |own| &own[which]);
+                diagnoser.follow(which, Followed::new(hosts, own));
+            }
         }
         diagnoser
     }

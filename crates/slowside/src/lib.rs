@@ -123,7 +123,7 @@ pub fn ops(
         let followed = Followed::new(&hosts, &read.met.addresses());
         let number = |call: &Call| groups.number(call);
         let followed = beneath::read(followed, inputs, config, number, events)?;
-        followed.told(|number, of| groups.beneath(number, of));
+        followed.told(|number, of| groups.beneath(number, of.whole));
     }
     capture.problems.merge(&groups.problems);
     let mut groups = groups.finish();

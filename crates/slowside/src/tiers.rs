@@ -15,6 +15,19 @@ use std::sync::Arc;
 /// Of so many hosts, those that most time lies beneath, the own calls are judged: the captures are read for each.
 const JUDGED: usize = 3;
 
+/// All calls of captures, and where hosts work for others with calls of their own, what they do for them apart.
+pub(crate) struct ByTiers {
+    pub(crate) all: Diagnosed,
+    pub(crate) work: Option<Work>,
+}
+
+/// What hosts do for others.
+pub(crate) struct Work {
+    pub(crate) judged: Diagnosed,
+    /// The addresses of the host of each tier.
+    addresses: Vec<Vec<IpAddr>>,
+}
+
 impl ReadOptions<'_> {
     /// As is best, and where a host works for others with calls of its own: what it does for them, and its own calls
     /// apart.
@@ -23,48 +36,83 @@ impl ReadOptions<'_> {
         captures: &Captures,
         events: &mut dyn FnMut(Event),
     ) -> Result<Diagnosed, Error> {
-        let d = self.as_is_best(captures, events)?;
+        let ByTiers { all, work } = self.work(captures, events)?;
+        match work {
+            None => Ok(all),
+            Some(work) => self.with_beneath(&all, work, events),
+        }
+    }
+
+    /// All calls, and what hosts do for others, if any works so.
+    pub(crate) fn work(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<ByTiers, Error> {
+        let all = self.as_is_best(captures, events)?;
         // Who says that it is the client's capture asks about its own calls.
         let is_asked = matches!(captures, Captures::Client(_));
         if is_asked || self.config.filter.is_some() || captures.are_piped() {
-            return Ok(d);
+            return Ok(ByTiers { all, work: None });
         }
-        let own = d.diagnosis.own.clone();
+        let own = all.diagnosis.own.clone();
         let read = ReadOptions {
             own: Some(&own),
             ..*self
         };
-        let d = match own.iter().all(Vec::is_empty) {
-            true => d,
+        let all = match own.iter().all(Vec::is_empty) {
+            true => all,
             false => {
-                let of_one_host = read.as_is_best(captures, events)?;
+                let mut of_one_host = read.as_is_best(captures, events)?;
+                // As one host it is asked and asks at one address.
+                of_one_host.diagnosis.own.clone_from(&own);
                 match of_one_host.diagnosis.tiers.is_empty() {
-                    true => d,
+                    true => all,
                     false => of_one_host,
                 }
             }
         };
-        let tiers = &d.diagnosis.tiers;
-        let shows_work = |t: &TierResult| with(&d, t, Role::Asked) == d.captures;
+        let tiers = &all.diagnosis.tiers;
+        let shows_work = |t: &TierResult| with(&all, t, Role::Asked) == all.captures;
         if tiers.is_empty() || !tiers.iter().all(shows_work) {
-            return Ok(d);
+            return Ok(ByTiers { all, work: None });
         }
-        let addresses = |t: &TierResult| -> Vec<IpAddr> {
-            match own[t.capture].contains(&t.tier.host) {
+        let addresses = tiers
+            .iter()
+            .map(|t| match own[t.capture].contains(&t.tier.host) {
                 true => own[t.capture].clone(),
                 false => vec![t.tier.host],
-            }
-        };
+            });
+        let addresses: Vec<Vec<IpAddr>> = addresses.collect();
         let work = Only {
-            hosts: tiers.iter().flat_map(addresses).collect(),
+            hosts: addresses.concat(),
             are_theirs: false,
             pass_on: false,
         };
-        let mut whole = ReadOptions {
+        let hosts = [0, 1].map(|which| {
+            let own = tiers.iter().filter(|t| t.capture == which);
+            own.map(|t| t.tier.host).collect::<Vec<IpAddr>>()
+        });
+        let judged = ReadOptions {
             only: Some(&work),
+            at_work: Some(&hosts),
             ..read
         }
         .as_is_best(captures, events)?;
+        let work = Some(Work { judged, addresses });
+        Ok(ByTiers { all, work })
+    }
+
+    /// What hosts do for others, with diagnoses of their own calls.
+    fn with_beneath(
+        &self,
+        all: &Diagnosed,
+        work: Work,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let own = &all.diagnosis.own;
+        let tiers = &all.diagnosis.tiers;
+        let mut whole = work.judged;
         // What others noted is of the work.
         let config = Config {
             server_app: None,
@@ -82,7 +130,7 @@ impl ReadOptions<'_> {
         let judged = whole.diagnosis.tiers.iter_mut().enumerate();
         for (i, tier) in judged.filter(|(_, t)| t.tier.calls > 0).take(JUDGED) {
             let own_calls = Only {
-                hosts: addresses(tier),
+                hosts: work.addresses.get(i).cloned().unwrap_or_default(),
                 are_theirs: true,
                 pass_on: tier.tier.passes_on(),
             };
@@ -91,9 +139,10 @@ impl ReadOptions<'_> {
                 config: &config,
                 charts: false,
                 only: Some(&own_calls),
-                ..read
+                own: Some(own),
+                ..*self
             };
-            let judged = beneath.as_is_best(&with(&d, tier, Role::Asks), events)?;
+            let judged = beneath.as_is_best(&with(all, tier, Role::Asks), events)?;
             if let Some(kept) = kept.get_mut(i) {
                 kept.own = judged.kept.map(|own| own.whole);
             }

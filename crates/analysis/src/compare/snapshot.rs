@@ -132,8 +132,11 @@ pub enum AccountLine {
 fn lines(a: &Account) -> Vec<(AccountLine, i64)> {
     let path = a.path_ns + a.chatty_ns + a.small_fetch_ns + a.small_writes_ns + a.fragments_ns;
     let mut lines = vec![
-        // Of two runs only one may have the server's own times.
-        (AccountLine::Service, a.service_ns + a.dispatch_ns),
+        // Of two runs only one may have the server's own times, or be taken where its own calls show.
+        (
+            AccountLine::Service,
+            a.service_ns + a.dispatch_ns + a.downstream_ns,
+        ),
         (AccountLine::Queue, a.queue_ns),
         (AccountLine::Stall, a.stall_ns),
         (AccountLine::Path, path),

@@ -10,7 +10,7 @@ use crate::facts::{self, Account, Basis, Exhibits, Facts};
 use crate::findings;
 use crate::health::Health;
 use crate::ledgers::{
-    BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, OtherWhole, Whole,
+    AtWork, BothWhole, Further, Look, Looked, Missing, OneWhole, OtherWhole, Whole,
 };
 use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
@@ -64,8 +64,11 @@ impl Diagnoser {
         let noted = self.held_against_hosts(&seen, &results, &mut notes);
         let app = noted.app.as_ref().map(|rows| rows.facts.clone());
         let server_app = noted.server.as_ref().map(ServerFacts::of);
-        // How long the server's operations took, by the number of the call.
-        let operations = noted.server.as_ref().map(|rows| &rows.joined.operations);
+        let waits = gathered.waits.get(seen.server.unwrap_or(0));
+        let at_work = AtWork {
+            operations: noted.server.as_ref().map(|rows| &rows.joined.operations),
+            beneath: waits.filter(|waits| !waits.is_empty()),
+        };
         let elapsed = match are_two {
             true => self.matched.first.zip(self.matched.last),
             false => self.captures[0].first.zip(self.captures[0].last),
@@ -74,7 +77,7 @@ impl Diagnoser {
         let (carried, overtaken) = (streams.carried(), streams.overtaken());
         let links = narrowest::links(&self.matched.narrowest, carried, overtaken, elapsed_ns);
         let kept = self.take_kept();
-        let whole = self.whole(kept, &seen, gathered, &streams, &links, operations);
+        let whole = self.whole(kept, &seen, gathered, &streams, &links, at_work);
         let (account, certain) = self.account(&seen, &streams, whole, look);
         let hosts = self.held_against_tools(&seen, gathered, &results, &certain);
         let layers = self.layers(&seen, &ops, &noted, &hosts);
@@ -201,7 +204,7 @@ impl Diagnoser {
         gathered: &Gathered,
         streams: &'a Streams,
         links: &'a [Link],
-        operations: Option<&'a Operations>,
+        at_work: AtWork<'a>,
     ) -> Whole<'a> {
         let turns = (self.kind == Kind::Turns).then_some(streams);
         let [one, other] = &gathered.health;
@@ -230,11 +233,11 @@ impl Diagnoser {
                     others: {
                         let health = &gathered.health[server];
                         let others =
-                            self.others_whole(kept.others, server, health, turns, seen, operations);
+                            self.others_whole(kept.others, server, health, turns, seen, at_work);
                         let begun = self.begun_whole(kept.alone, server, turns, seen);
                         others.into_iter().chain(begun).collect()
                     },
-                    operations,
+                    at_work,
                 })
             }
             _ => Whole::One(OneWhole {
@@ -253,7 +256,7 @@ impl Diagnoser {
                 missing: Missing::of([(one, 0)].into_iter()),
                 streams: turns,
                 doubtful_ns: turns.and_then(|_| facts::rarely_beyond_ns(&self.captures[0].wait)),
-                operations,
+                at_work,
             }),
         }
     }
@@ -266,7 +269,7 @@ impl Diagnoser {
         health: &Health,
         streams: Option<&'a Streams>,
         seen: &Seen,
-        operations: Option<&'a Operations>,
+        at_work: AtWork<'a>,
     ) -> Vec<OtherWhole<'a>> {
         let Some(others) = &self.others.judged else {
             return Vec::new();
@@ -286,7 +289,7 @@ impl Diagnoser {
             missing: Missing::of([(health, 0)].into_iter()),
             streams,
             doubtful_ns: streams.and_then(|_| facts::rarely_beyond_ns(&others.wait)),
-            operations,
+            at_work,
         };
         let all = others.clients.iter().zip(kept);
         all.map(|(client, kept)| OtherWhole {
@@ -326,7 +329,7 @@ impl Diagnoser {
             missing: Missing::default(),
             streams,
             doubtful_ns: None,
-            operations: None,
+            at_work: AtWork::default(),
         };
         self.alone.some_began_before.then_some(OtherWhole {
             calls: whole,

@@ -19,7 +19,9 @@
 //! waits and at most all do. A name that nobody answers for is waited for until
 //! the request is answered, at most: when the server gives up no packet says. That
 //! it could not have worked meanwhile no packet says either: who reads ahead does.
-//! It has no cost of its own: server-slow has it.
+//! It costs what lies beneath calls while the server works on one alone (the line
+//! downstream of the ledger); where it works on several at a time, what they wait
+//! for is not told apart and stays with server-slow (downstream-shared).
 //!
 //! # What to check next
 //! The diagnosis of the calls beneath, and a capture at the server below. Whether
@@ -69,6 +71,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             ),
             Asks::Calls | Asks::Names => text!("The server waits for {below}", below = tier.below),
         },
+        cost_ns: (facts.account.downstream_ns > 0).then_some(facts.account.downstream_ns),
         first: facts.worst.server.first,
         last: facts.worst.server.last,
         facts: numbers([
@@ -259,6 +262,16 @@ mod tests {
     }
 
     #[test]
+    fn it_costs_what_lies_beneath_calls_that_the_server_works_on_alone() {
+        let f = found(Rule::DownstreamWait, |f| {
+            beneath(f, TOTAL_NS * 2 / 5, TOTAL_NS / 2);
+            f.account.downstream_ns = TOTAL_NS / 10;
+            f.account.service_ns -= TOTAL_NS / 10;
+        });
+        assert_eq!(f.unwrap().cost_ns, Some(TOTAL_NS / 10));
+    }
+
+    #[test]
     fn names_are_said_to_be_names_and_how_many_nobody_answers_for() {
         let names = |unanswered| {
             let f = found(Rule::DownstreamWait, |f| {
@@ -325,6 +338,7 @@ mod tests {
     fn a_quarter_of_all_time_for_certain_is_enough() {
         let of = |least| found(Rule::DownstreamWait, |f| beneath(f, least, TOTAL_NS / 2));
         assert!(of(TOTAL_NS / 4).is_some());
+        assert!(of(TOTAL_NS / 4 - 1_000_000).is_none());
         assert!(of(TOTAL_NS / 4 - 1).is_none());
     }
 

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 /// The causes whose lines a finding owns: of those that are somebody's, only that side's.
 fn causes(rule: Rule) -> &'static [Cause] {
     match rule {
-        Rule::ServerSlow => &[Cause::Service],
+        // Whatever it waited for meanwhile, where nothing tells for which call.
+        Rule::ServerSlow => &[Cause::Service, Cause::DownstreamShared],
+        Rule::DownstreamWait => &[Cause::Downstream],
         Rule::ServerConcurrencyCap => &[Cause::Queue],
         Rule::ServerStall => &[Cause::Stall],
         Rule::ServerQueue => &[Cause::Dispatch],

@@ -34,7 +34,7 @@ fn whole<'a>(capture: &'a CaptureFacts, to_server: Half, call: &One) -> OneWhole
         missing: Missing::default(),
         streams: None,
         doubtful_ns: None,
-        operations: None,
+        at_work: AtWork::default(),
     }
 }
 

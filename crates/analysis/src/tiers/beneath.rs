@@ -46,10 +46,32 @@ pub struct Followed {
     until: i64,
 }
 
+/// What a host was asked.
+struct Asked {
+    /// From its first byte until its answer's last.
+    whole: Span,
+    /// From its last byte until its answer's first.
+    wait: Span,
+    /// The number of who wants to know of it.
+    number: Option<u64>,
+}
+
+/// What lies beneath a call.
+#[derive(Clone, Copy, Default)]
+pub struct Told {
+    pub whole: Beneath,
+    /// While its server had it and had not begun to answer; at least none, where such calls go on while nobody asks the
+    /// server anything: what is for nobody may go on as well while it works.
+    pub wait: Beneath,
+}
+
+/// Calls of a host's own that go on for more than one part in so many of the time in which nobody asks it anything are no
+/// part of its work for certain.
+const BACKGROUND: i64 = 20;
+
 #[derive(Default)]
 struct Host {
-    /// What it was asked, each with a number of who wants to know of it.
-    asked: Vec<(Span, Option<u64>)>,
+    asked: Vec<Asked>,
     /// When it waited for calls of its own: for certain, and perhaps.
     surely: Vec<Span>,
     perhaps: Vec<Span>,
@@ -89,7 +111,14 @@ impl Followed {
         self.room = room;
         if let Some(host) = self.hosts.get_mut(&server).filter(|_| !is_name) {
             let number = number.filter(|_| call.response_time_ns().is_some());
-            host.asked.push(((from, perhaps), number));
+            let wait = call.request_last.zip(call.response_first);
+            host.asked.push(Asked {
+                whole: (from, perhaps),
+                wait: wait.map_or((from, from), |(sent, answered)| {
+                    (sent.time.0, answered.time.0)
+                }),
+                number,
+            });
         }
         if let Some(host) = self.hosts.get_mut(&client) {
             if is_name && call.response_last.is_none() {
@@ -112,40 +141,63 @@ impl Followed {
     }
 
     /// What lies beneath each call that has a number.
-    pub fn told(self, mut each: impl FnMut(u64, Beneath)) {
+    pub fn told(self, mut each: impl FnMut(u64, Told)) {
         let until = self.until;
         for mut host in self.hosts.into_values() {
             host.wait_in_vain();
-            let alone = Spans::one(host.asked.iter().map(|(span, _)| *span));
-            let surely = Spans::any(host.surely);
+            let alone = Spans::one(host.asked.iter().map(|a| a.whole));
+            let surely = Spans::any(std::mem::take(&mut host.surely));
             let least = alone.and(&surely);
+            let is_for_work = host.is_for_work(&surely);
             let most = match host.perhaps.is_empty() {
                 true => surely,
-                false => Spans::any(surely.iter().chain(host.perhaps).collect()),
+                false => {
+                    let perhaps = std::mem::take(&mut host.perhaps);
+                    Spans::any(surely.iter().chain(perhaps).collect())
+                }
             };
-            let told = host.asked.iter().filter(|((_, to), _)| *to <= until);
-            for (span, number) in told {
-                let Some(number) = number else {
+            let within = |span: Span| Beneath {
+                lo_ns: least.within(span),
+                hi_ns: most.within(span),
+            };
+            for asked in host.asked.iter().filter(|a| a.whole.1 <= until) {
+                let Some(number) = asked.number else {
                     continue;
                 };
-                let beneath = Beneath {
-                    lo_ns: least.within(*span),
-                    hi_ns: most.within(*span),
-                };
-                each(*number, beneath);
+                let mut wait = within(asked.wait);
+                if !is_for_work {
+                    wait.lo_ns = 0;
+                }
+                let whole = within(asked.whole);
+                each(number, Told { whole, wait });
             }
         }
     }
 }
 
 impl Host {
+    /// Whether its own calls rest while nobody asks it anything; of a host that never rests nobody knows.
+    fn is_for_work(&self, own: &Spans) -> bool {
+        let work = Spans::any(self.asked.iter().map(|a| a.whole).collect());
+        let idle = work.between();
+        let all_ns: i64 = idle
+            .iter()
+            .map(|(from, to)| to - from)
+            .fold(0, i64::saturating_add);
+        let background_ns: i64 = idle
+            .iter()
+            .map(|s| own.within(*s))
+            .fold(0, i64::saturating_add);
+        all_ns > 0 && background_ns <= all_ns / BACKGROUND
+    }
+
     /// Names that nobody answered for are waited for, perhaps, until the last of the requests is answered on which it
     /// worked when it asked.
     fn wait_in_vain(&mut self) {
         if self.in_vain.is_empty() {
             return;
         }
-        let mut asked: Vec<Span> = self.asked.iter().map(|(span, _)| *span).collect();
+        let mut asked: Vec<Span> = self.asked.iter().map(|a| a.whole).collect();
         asked.sort_unstable();
         self.in_vain.sort_unstable();
         let (mut asked, mut until) = (asked.into_iter().peekable(), i64::MIN);

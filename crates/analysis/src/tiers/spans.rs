@@ -80,6 +80,13 @@ impl Spans {
         self.spans.iter().copied()
     }
 
+    /// The times between them.
+    pub(super) fn between(&self) -> Vec<Span> {
+        let next = self.spans.iter().skip(1);
+        let pairs = self.spans.iter().zip(next);
+        pairs.map(|((_, from), (to, _))| (*from, *to)).collect()
+    }
+
     /// How much of them lies within this span.
     pub(super) fn within(&self, (from, to): Span) -> i64 {
         (self.until(to) - self.until(from)).max(0)

@@ -346,7 +346,7 @@ fn beneath(calls: &[Call]) -> Vec<Beneath> {
     }
     let mut told = std::collections::BTreeMap::new();
     followed.told(|number, of| {
-        told.insert(number, of);
+        told.insert(number, of.whole);
     });
     let is_asked = |n: &u64| calls[*n as usize].server.address == IpAddr::from(HOST);
     assert!(told.keys().all(is_asked));
@@ -454,7 +454,7 @@ fn a_host_may_ask_from_another_address() {
     let mut followed = Followed::new(&[HOST.into()], &[HOST.into(), back]);
     followed.call(&call([1, 2], 0, 50), Some(0));
     followed.call(&call([9, 3], 10, 40), None);
-    followed.told(|_, of| assert_eq!(of, exactly(30)));
+    followed.told(|_, of| assert_eq!(of.whole, exactly(30)));
 }
 
 /// Against what is counted millisecond by millisecond.

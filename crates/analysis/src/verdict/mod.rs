@@ -158,6 +158,8 @@ fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
             | Cause::Queue
             | Cause::Stall
             | Cause::Dispatch
+            | Cause::Downstream
+            | Cause::DownstreamShared
             | Cause::Lock
             | Cause::Nagle
             | Cause::NagleDelayedAck
@@ -382,6 +384,8 @@ fn answering_ns(facts: &Facts<'_>) -> i64 {
         Cause::Queue,
         Cause::Stall,
         Cause::Dispatch,
+        Cause::Downstream,
+        Cause::DownstreamShared,
     ];
     let own = own.map(|c| facts.account.sums.of(c));
     let most = own.iter().map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));

@@ -221,20 +221,24 @@ fn accused(
         },
         cost = cause.map_or_else(Text::default, |cause| cost(facts, cause)),
         beneath = match blame.side {
-            Side::Server => beneath(facts),
+            Side::Server => beneath(facts, cause),
             _ => Text::default(),
         },
     )
 }
 
 /// What of it a server waits for a server of its own.
-fn beneath(facts: &Facts<'_>) -> Text {
+fn beneath(facts: &Facts<'_>, cause: Option<&Finding>) -> Text {
+    let is_told = cause.is_some_and(|f| f.rule == Rule::DownstreamWait);
     tier(facts).map_or_else(Text::default, |t| {
         text!(
-            " For {least} of each, {meanwhile} ({code}).",
+            " For {least} of each, {meanwhile}{code}.",
             least = Value::Duration(t.least_ns / t.asked.max(1) as i64),
             meanwhile = meanwhile(t),
-            code = Rule::DownstreamWait.code(),
+            code = match is_told {
+                true => Text::default(),
+                false => text!(" ({code})", code = Rule::DownstreamWait.code()),
+            },
         )
     })
 }

@@ -210,7 +210,7 @@ pub(crate) const COLUMNS: [C; 57] = [
     C::new(
         "in_diagnosis",
         ColumnKind::Flag,
-        "whether diagnose judges it; turns beside calls of known protocols are only listed",
+        "whether diagnose judges it; turns beside calls of known protocols are only listed, calls that a server makes for others are judged apart",
         |r| r.judged.is_some_and(|j| j.in_diagnosis).into(),
     ),
     C::new(

@@ -29,22 +29,47 @@ impl Side<'_> {
         self.only.is_none_or(|only| only.takes(client))
     }
 
-    /// The calls of a batch and whether each is looked at.
+    /// The calls of a batch that rows are counted by, whichever are looked at.
+    pub(super) fn rows_of<'b>(&'b self, records: &'b Answers) -> impl Iterator<Item = &'b Call> {
+        let calls = records.calls();
+        calls.filter(|call| self.selection.takes_time_of(call))
+    }
+
+    /// The calls of a batch, and why each is looked at or not.
     pub(super) fn calls<'b>(
         &'b self,
         records: &'b Answers,
-    ) -> impl Iterator<Item = (&'b Call, bool)> {
+    ) -> impl Iterator<Item = (&'b Call, LookedAt)> {
         let mut row = self.rows;
-        let calls = records.calls().filter(|c| self.takes_those_of(c.client));
-        calls.map(move |call| {
-            let Some(chosen) = &self.chosen else {
-                return (call, self.selection.takes(call));
+        records.calls().map(move |call| {
+            let (is_row, is_chosen) = match &self.chosen {
+                None => (self.selection.takes(call), true),
+                Some(chosen) => {
+                    let is_row = self.selection.takes_time_of(call);
+                    row += u64::from(is_row);
+                    (is_row, is_row && chosen.has(row - 1))
+                }
             };
-            let is_row = self.selection.takes_time_of(call);
-            row += u64::from(is_row);
-            (call, is_row && chosen.has(row - 1))
+            let looked_at = match (is_row, self.takes_those_of(call.client)) {
+                (true, true) if is_chosen => LookedAt::Yes,
+                (_, true) => LookedAt::No,
+                (is_row, false) => LookedAt::Others { is_row },
+            };
+            (call, looked_at)
         })
     }
+}
+
+/// Whether a call is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum LookedAt {
+    Yes,
+    /// It is not of the times or of the kind that are asked for.
+    No,
+    /// It is of clients that are not asked about: a row all the same, within the times asked for.
+    Others {
+        is_row: bool,
+    },
 }
 
 /// Counts one batch's calls and connections.
@@ -53,7 +78,7 @@ pub(super) fn count(side: &mut Side<'_>, records: &Answers) {
     let mut tally = std::mem::take(&mut side.tally);
     let looked_at = side
         .calls(records)
-        .filter(|(_, is_looked_at)| *is_looked_at);
+        .filter(|(_, looked_at)| *looked_at == LookedAt::Yes);
     looked_at.for_each(|(call, _)| tally.call(call));
     side.tally = tally;
     for c in records.connections() {
@@ -94,16 +119,23 @@ pub(super) fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, re
     for said in records.file_names() {
         diagnoser.file_name(which, said);
     }
-    for (call, is_looked_at) in side.calls(records) {
+    if side.only.is_some() {
+        follow(diagnoser, which, side, records);
+    }
+    for (call, looked_at) in side.calls(records) {
+        if let LookedAt::Others { is_row } = looked_at {
+            diagnoser.pass_over(which, is_row);
+            continue;
+        }
         while let Some(change) = changes.next_if(|c| c.order < call.order) {
             diagnoser.outstanding(which, change);
         }
         while let Some(e) = episodes.next_if(|e| e.order <= call.order) {
             diagnoser.episode(which, e);
         }
-        match is_looked_at {
-            true => diagnoser.call(which, call),
-            false => diagnoser.beside(which, call),
+        match looked_at {
+            LookedAt::Yes => diagnoser.call(which, call),
+            _ => diagnoser.beside(which, call),
         }
     }
     for change in changes {
@@ -142,6 +174,17 @@ pub(super) fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, re
     }
     if let Some(now) = records.reached() {
         diagnoser.reached(which, now);
+    }
+}
+
+/// All calls of a batch, where only some are looked at: the others are what those wait for.
+fn follow(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, records: &Answers) {
+    let mut row = diagnoser.rows(which);
+    for (call, looked_at) in side.calls(records) {
+        let is_looked_at = looked_at == LookedAt::Yes;
+        diagnoser.followed(which, call, is_looked_at.then_some(row));
+        let is_row = is_looked_at || looked_at == LookedAt::Others { is_row: true };
+        row += u64::from(is_row);
     }
 }
 

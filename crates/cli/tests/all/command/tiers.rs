@@ -116,8 +116,17 @@ fn is_told(d: &Value) {
     );
     // Its own calls are none of those that are judged.
     assert_eq!(d["ledger"]["calls"], CALLS);
+    // So much of each call's time, exactly.
+    let lines = d["ledger"]["lines"].as_array().expect("lines");
+    let beneath = lines.iter().find(|l| l["cause"] == "downstream");
+    let beneath = beneath.expect("a line of what lies beneath");
+    let all_ns = i64::from(CALLS) * 10_002_000;
+    assert_eq!(
+        (&beneath["lo_ns"], &beneath["hi_ns"], &beneath["side"]),
+        (&all_ns.into(), &all_ns.into(), &"server".into())
+    );
     let mut codes = d["findings"].as_array().expect("findings").iter();
-    assert!(codes.any(|f| f["code"] == "downstream-wait"));
+    assert!(codes.any(|f| f["code"] == "downstream-wait" && f["cost_ns"] == all_ns));
     let tier = &d["tiers"][0];
     assert_eq!(
         (&tier["below"], &tier["requests"]),
@@ -201,6 +210,57 @@ fn of_calls_at_a_time_there_are_bounds() {
     are(&rows, HOST, "1900000,10002000", CALLS);
     are(&rows, HOST, "0,8102000", CALLS);
     are(&rows, BELOW, ",", 2 * CALLS);
+}
+
+/// What lies beneath calls by their ledgers: to hosts, and of them.
+fn charged(path: &str, cause: &str) -> [i64; 2] {
+    let columns = "server,in_diagnosis,ledger";
+    let command = ["calls", path, "--format", "jsonl", "--columns", columns];
+    let rows = said(command.map(str::to_owned));
+    let mut ns = [0; 2];
+    for row in rows.lines().map(parsed) {
+        let is_work = row["server"] == format!("{HOST}:2049");
+        assert_eq!(row["in_diagnosis"], is_work, "{row}");
+        let lines = row["ledger"].as_array().expect("a ledger").iter();
+        let of_cause = lines.filter(|l| l["cause"] == cause);
+        let sum: i64 = of_cause.map(|l| l["lo_ns"].as_i64().expect("ns")).sum();
+        ns[usize::from(!is_work)] += sum;
+    }
+    ns
+}
+
+#[test]
+fn each_call_s_ledger_has_what_lies_beneath_it() {
+    let two = Ipv4Addr::new(10, 0, 0, 4);
+    let calls = i64::from(CALLS);
+    let alone = together(above(), own(HOST, at_once));
+    let of_two = together(alone.clone(), asked_by(two, 2 * MS, 12 * MS));
+    for (name, packets, expected) in [
+        // A microsecond passes with each packet.
+        ("alone", alone, [calls * 10_002_000, 0]),
+        (
+            "of-two",
+            of_two,
+            [
+                calls * 1_900_000,
+                calls * (10_002_000 - 1_900_000 + 8_102_000),
+            ],
+        ),
+    ] {
+        let path = file("tiers-ledger", &format!("{name}.pcap"), &capture(&packets));
+        let path = path.to_str().expect("UTF-8");
+        let causes = ["downstream", "downstream-shared"];
+        for (cause, ns) in causes.into_iter().zip(expected) {
+            assert_eq!(charged(path, cause), [ns, 0], "{name}: {cause}");
+            let d = parsed(&said(
+                ["diagnose", path, "--format", "json"].map(str::to_owned),
+            ));
+            let lines = d["ledger"]["lines"].as_array().expect("lines").iter();
+            let line = lines.filter(|l| l["cause"] == cause);
+            let sum: i64 = line.map(|l| l["lo_ns"].as_i64().expect("ns")).sum();
+            assert_eq!(sum, ns, "{name}: {cause}");
+        }
+    }
 }
 
 #[test]
