@@ -9,6 +9,7 @@ import sys
 
 from kit import expect, truth
 from kit.apps import mariadb, pgbouncer, postgresql
+from kit.apps.ganesha import Ganesha
 from kit.apps.pgbouncer import PgBouncer
 from kit.apps.postgresql import PostgreSQL
 from kit.bench import sh
@@ -54,6 +55,74 @@ def pooler(case, query_ms, far_ms, near_ms=0.2, sessions=1):
             tier["tiers[0].diagnosis.verdict.side"] = {"in": [far, "undetermined", "mixed"]}
         said = dict(side=["server"], find=["downstream-wait"], first=[r"downstream-wait"] if sessions == 1 else [], json=tier)
         expectation.runs = [expect.run("at the pooler", "diagnose", ["server.pcap"], **said),
+                            expect.run("with its client", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
+    return expectation
+
+
+# A statement that reads of a file over NFS, one block after the other, as a database does whose files lie there: libnfs in the
+# session's own process. It notes when each read began and ended.
+READ_FROM_STORAGE = """create extension plpython3u;
+create function blocks(reads int, at int) returns int language plpython3u as $body$
+import ctypes, os, time
+if "fh" not in GD:
+    lib = GD["lib"] = ctypes.CDLL("libnfs.so.13")
+    lib.nfs_init_context.restype = ctypes.c_void_p
+    nfs, file = ctypes.c_void_p(lib.nfs_init_context()), ctypes.c_void_p()
+    lib.nfs_parse_url_dir(nfs, b"nfs://STORAGE/export?version=3&nfsport=2049&mountport=20048")
+    if lib.nfs_mount(nfs, b"STORAGE", b"/export") or lib.nfs_open(nfs, b"/data.bin", os.O_RDONLY, ctypes.byref(file)):
+        plpy.error("no storage")
+    GD["nfs"], GD["fh"], GD["noted"] = nfs, file, open("NOTED", "a")
+block = ctypes.create_string_buffer(8192)
+for i in range(reads):
+    began = time.time_ns()
+    lib = GD["lib"]
+    if lib.nfs_pread(GD["nfs"], GD["fh"], ctypes.c_uint64(8192 * ((97 * at + i) % 8000)), ctypes.c_uint64(8192), block) != 8192:
+        plpy.error("not read")
+    GD["noted"].write(f"{os.getpid()},{began},{time.time_ns()}\\n")
+GD["noted"].flush()
+return reads
+$body$;
+"""
+
+
+@kind("tier-nfs", "a database whose statements read from storage over NFS: the storage is slow, or the way to it, or the database",
+      mild=dict(reads=5, storage_ms=8), harsh=dict(reads=20, far_ms=2, sessions=3), healthy=dict(reads=2, storage_ms=0),
+      draw=lambda d: dict(reads=d.randint(1, 20), storage_ms=d.choice([0, d.log_uniform(1, 20)]), far_ms=d.log_uniform(0.05, 3),
+                          work_ms=d.choice([0, 0, d.log_uniform(5, 60)]), sessions=d.choice([1, 1, 2, 4])))
+def storage(case, reads, storage_ms=0, far_ms=0.1, work_ms=0, near_ms=0.2, sessions=1):
+    turn = [f"select blocks({reads}, {{i}}){f', pg_sleep({work_ms / 1e3})' if work_ms else ''}", "think 15"]
+    with case.bench(noise_limits=BUSY, routed=True) as b:
+        Ganesha(b, read_us=1000 * storage_ms)
+        noted = f"{b.scratch}/reads.csv"
+        database = PostgreSQL(b, between=True, setup=READ_FROM_STORAGE.replace("STORAGE", b.server.address).replace("NOTED", noted))
+        b.wire(f"both delay_us={near_ms * 1000:.0f}", at=0)
+        b.wire(f"both delay_us={far_ms * 1000:.0f}", at=-1)
+        work = [dict(work="script", steps=turn, secs=4, n=100)] * sessions
+        with b.capture(middle=True, device="any"):
+            rows = postgresql.load(b, work, address=database.address)
+        served = database.log()
+        with open(noted) as file:
+            read = [tuple(map(int, line.split(","))) for line in file]
+        truth.write(f"{case.folder}/reads.csv.gz", ["process", "t_start_ns", "t_end_ns"], read)
+    # To the application its server is the database; what lies beneath is captured at the storage.
+    for name, place in (("below", "server"), ("server", "middle")):
+        os.rename(f"{case.folder}/{place}.pcap", f"{case.folder}/{name}.pcap")
+    beneath_ns = sum(end - began for _, began, end in read)
+    b.truth["reads"] = {"n": len(read), "ms": truth.summary([(end - began) / 1e6 for _, began, end in read])}
+    expectation = judged(rows, served, 2 * near_ms, rest="server", turns=False)
+    asked = [r for r in rows if r["op"] != "connect"]
+    if "server" in expectation.side and beneath_ns > 0.6 * sum(r[2] for r in served) * 1e6:
+        tier = {"tiers[0].below": {"in": [f"{b.server.address}:2049"]},
+                "tiers[0].most_ns": {"between": [0.85 * beneath_ns, 1.1 * beneath_ns + 1e6 * len(asked)]}}
+        if sessions == 1:
+            tier["tiers[0].least_ns"] = tier["tiers[0].most_ns"]
+            # Exact where one statement is worked on: what it costs is what the reads took.
+            tier["findings[0].code"], tier["findings[0].cost_ns"] = {"in": ["downstream-wait"]}, tier["tiers[0].most_ns"]
+        far = "network" if 2 * far_ms > 3 * storage_ms else "server" if storage_ms > 6 * far_ms else None
+        if far:
+            tier["tiers[0].diagnosis.verdict.side"] = {"in": [far, "undetermined", "mixed", *(["client"] if far == "network" else [])]}
+        said = dict(side=["server"], find=["downstream-wait"], first=[r"downstream-wait"], json=tier)
+        expectation.runs = [expect.run("at the database", "diagnose", ["server.pcap"], **said),
                             expect.run("with its client", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
     return expectation
 

@@ -23,6 +23,8 @@ from kit.build import binary
 
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
 FAR_SERVER = "10.0.9.2"
+# The host between them, as the first client sees it.
+MIDDLE = "10.0.0.254"
 # What any program of this lab may take before it is ended.
 PATIENCE_S = 60
 

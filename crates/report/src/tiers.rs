@@ -5,7 +5,7 @@ use crate::page::Tone;
 use crate::text::{counted, wrap};
 use crate::{compare, diagnosis_json};
 use analysis::compare::result::TierChange;
-use analysis::results::{Diagnosis, TierResult};
+use analysis::results::{CaptureResult, Diagnosis, TierResult, Vantage};
 use analysis::tiers::{Asks, Beneath, Tier};
 use model::{format_duration, grouped};
 use serde_json::{Value, json};
@@ -57,11 +57,23 @@ pub(crate) fn said(result: &TierResult) -> Vec<String> {
         counted(t.asks, of),
         t.below,
     );
-    let below = result
-        .below
-        .as_ref()
-        .map(|d| format!("Of these alone: {}", d.verdict.sentence));
+    let below = result.below.as_ref().map(|d| {
+        format!(
+            "Of these alone{}: {}",
+            from_both_ends(d),
+            d.verdict.sentence
+        )
+    });
     std::iter::once(measured).chain(below).collect()
+}
+
+/// Which capture of the server below says it as well, where there is one.
+fn from_both_ends(below: &Diagnosis) -> String {
+    let are_two = below.captures.len() == 2;
+    let is_server = |c: &&CaptureResult| are_two && c.side == Some(Vantage::Server);
+    let server = below.captures.iter().find(is_server);
+    let file = server.and_then(|c| c.files.first());
+    file.map_or_else(String::new, |file| format!(", as {file} has them too"))
 }
 
 /// What of a host's work lies beneath its own calls in two runs, and what these say, held against each other.

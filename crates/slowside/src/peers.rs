@@ -4,8 +4,9 @@
 use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
+use analysis::filter::Filter;
 use analysis::peers::{self, Peer};
-use analysis::results::{CaptureResult, Diagnosis, OpResult, Side};
+use analysis::results::{CaptureResult, Diagnosis, OpResult, Side, TierResult};
 use analysis::text::text;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -43,6 +44,21 @@ impl ReadOptions<'_> {
         if let Some(d) = self.through(captures, &each, &all, events)? {
             return Ok(d);
         }
+        if let Some(d) = self.in_tiers(captures, &each, &all, events)? {
+            return Ok(d);
+        }
+        self.of_all(captures, &each, all, events)
+    }
+
+    /// Of the one where most is held up, with what the others say, if there are any.
+    fn of_all(
+        &self,
+        captures: &Captures,
+        each: &[&[PathBuf]],
+        mut all: Vec<Peer>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let [own, _] = captures.lists();
         peers::sort(&mut all);
         let told = all.first();
         let name = told.map(|peer| peer.name().to_owned());
@@ -53,9 +69,68 @@ impl ReadOptions<'_> {
             true => self.by_tiers(&with(captures, files), events)?,
             false => self.of_another(&with(captures, files), is_client, events)?,
         };
-        d.diagnosis.peers = all;
-        peers::tell(&mut d.diagnosis);
+        if all.len() > 1 {
+            d.diagnosis.peers = all;
+            peers::tell(&mut d.diagnosis);
+        }
         Ok(d)
+    }
+
+    /// Where some are clients of the host that all is captured with, and the others the servers that its own calls for these
+    /// wait for: what it does for its clients, and its own calls from both of their ends.
+    fn in_tiers(
+        &self,
+        captures: &Captures,
+        each: &[&[PathBuf]],
+        all: &[Peer],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Option<Diagnosed>, Error> {
+        let of = |are_clients: bool| {
+            let those = each.iter().zip(all);
+            those.filter(move |(_, peer)| peer.is_client() == are_clients)
+        };
+        let clients: Vec<Peer> = of(true).map(|(_, peer)| peer.clone()).collect();
+        let servers: Vec<&[PathBuf]> = of(false).map(|(files, _)| *files).collect();
+        if clients.is_empty() || servers.is_empty() {
+            return Ok(None);
+        }
+        let mut d = self.of_all(captures, each, clients, events)?;
+        let [_, common] = captures.lists();
+        let mut found = vec![false; servers.len()];
+        let tiers = d.diagnosis.tiers.iter_mut();
+        for tier in tiers.filter(|t| t.below.is_some()) {
+            for (files, is_found) in servers.iter().zip(&mut found) {
+                if let Some(both) = self.from_both_ends(common, files, tier, events)? {
+                    tier.below = Some(Box::new(both));
+                    *is_found = true;
+                }
+            }
+        }
+        Ok(Some(d).filter(|_| found.iter().all(|is| *is)))
+    }
+
+    /// The calls of a host to the server that its work waits for, if this is that one's capture.
+    fn from_both_ends(
+        &self,
+        host: &[PathBuf],
+        server: &[PathBuf],
+        tier: &TierResult,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Option<Diagnosis>, Error> {
+        let asked = format!("server = {}", tier.tier.below.address);
+        let config = Config {
+            server_app: None,
+            hosts: Arc::default(),
+            peers: Vec::new(),
+            filter: Filter::parse(&asked).ok(),
+            ..self.config.clone()
+        };
+        let ends = Captures::Sides {
+            client: host.to_vec(),
+            server: server.to_vec(),
+        };
+        let read = ReadOptions::new(None, &config).as_is_best(&ends, events)?;
+        Ok(Some(read.diagnosis).filter(has_both))
     }
 
     /// Where one of two is a client of the host that all is captured with, and the other its server, and the same calls are
@@ -90,8 +165,7 @@ impl ReadOptions<'_> {
             server: server.to_vec(),
         };
         let d = read.by_hops(&path, events)?;
-        let is_same = |op: &OpResult| op.matched.as_ref().is_some_and(|m| m.count > 0);
-        Ok(Some(d).filter(|d| d.diagnosis.ops.iter().any(is_same)))
+        Ok(Some(d).filter(|d| has_both(&d.diagnosis)))
     }
 
     /// Without what was noted by the host whose capture was given first, as it says nothing of another one.
@@ -135,6 +209,12 @@ impl ReadOptions<'_> {
         }
         Ok(d)
     }
+}
+
+/// Whether any call is in both captures.
+fn has_both(d: &Diagnosis) -> bool {
+    let is_same = |op: &OpResult| op.matched.as_ref().is_some_and(|m| m.count > 0);
+    d.ops.iter().any(is_same)
 }
 
 /// The same, with these files in place of the first of two captures.

@@ -4,10 +4,9 @@ import shutil
 import subprocess
 
 from kit.apps.database import as_user
+from kit.bench import MIDDLE
 
 PORT = 6432
-# The middle host as the first client sees it (`Bench`).
-MIDDLE = "10.0.0.254"
 
 
 class PgBouncer:

@@ -10,7 +10,7 @@ import subprocess
 from kit import truth
 from kit.apps import database
 from kit.apps.database import ms
-from kit.bench import sh
+from kit.bench import MIDDLE, sh
 
 BIN = "/usr/lib/postgresql/15/bin"
 _TRUSTED = """local all all trust
@@ -23,11 +23,12 @@ _LOGGED = re.compile(r"^(\d+\.\d+) (\d+) LOG:  duration: ([\d.]+) ms(?:  (?:stat
 
 class PostgreSQL:
     """The server on its host, port 5432. `settings` go into its configuration; `setup` is SQL that is run before anything is
-    captured; `tls` gives it a self-signed certificate; `tables` makes those of pgbench; `local` lets it listen on loopback only."""
+    captured; `tls` gives it a self-signed certificate; `tables` makes those of pgbench; `local` lets it listen on loopback only,
+    `between` runs it on the middle host."""
 
-    def __init__(self, bench, *, settings=None, setup="", tls=False, tables=False, local=False):
-        self.bench = bench
-        self.address = "127.0.0.1" if local else bench.server.address
+    def __init__(self, bench, *, settings=None, setup="", tls=False, tables=False, local=False, between=False):
+        self.bench, self.host = bench, bench.middle if between else bench.server
+        self.address = "127.0.0.1" if local else MIDDLE if between else bench.server.address
         self.data, self._log = database.fresh_data(bench, "postgres", _install), f"{bench.scratch}/postgresql.log"
         with open(f"{self.data}/pg_hba.conf", "w") as file:
             file.write(_TRUSTED)
@@ -40,12 +41,12 @@ class PostgreSQL:
             values.update(ssl="on", ssl_cert_file=_certificate(self.data)[0], ssl_key_file=_certificate(self.data)[1])
         values.update(settings or {})
         options = [word for k, v in values.items() for word in ("-c", f"{k}={v}")]
-        command = bench.server.command(*bench.preload, *database.as_user("postgres"), f"{BIN}/postgres", "-D", self.data, *options)
+        command = self.host.command(*bench.preload, *database.as_user("postgres"), f"{BIN}/postgres", "-D", self.data, *options)
         self.process = bench.start(command, stdout=subprocess.DEVNULL, stderr=open(self._log, "a"))
-        ask = bench.server.command(f"{BIN}/pg_isready", "-q", "-h", self.address)
+        ask = self.host.command(f"{BIN}/pg_isready", "-q", "-h", self.address)
         bench.until(lambda: not subprocess.run(ask).returncode, self.process, "PostgreSQL")
         if tables:
-            sh(bench.server.command(f"{BIN}/pgbench", "-h", bench.scratch, "-U", "postgres", "-i", "-s", "1", "-q", "postgres"))
+            sh(self.host.command(f"{BIN}/pgbench", "-h", bench.scratch, "-U", "postgres", "-i", "-s", "1", "-q", "postgres"))
         if setup:
             self.sql(setup)
         os.truncate(self._log, 0)
@@ -53,7 +54,7 @@ class PostgreSQL:
 
     def sql(self, text):
         """Runs SQL on the server's own host, over a socket that no capture sees."""
-        command = self.bench.server.command(f"{BIN}/psql", "-h", self.bench.scratch, "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-qAt", "postgres")
+        command = self.host.command(f"{BIN}/psql", "-h", self.bench.scratch, "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-qAt", "postgres")
         return subprocess.run(command, input=text, text=True, check=True, capture_output=True).stdout
 
     def log(self):

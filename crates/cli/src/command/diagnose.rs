@@ -46,7 +46,10 @@ pub(crate) fn run(args: &Diagnose) -> anyhow::Result<Done> {
         .iter()
         .flat_map(|hop| &hop.diagnosis.captures);
     let peers = diagnosis.peers.iter().flat_map(|p| &p.diagnosis.captures);
-    let mut all = diagnosis.captures.iter().chain(between).chain(peers);
+    let tiers = diagnosis.tiers.iter().filter_map(|t| t.below.as_ref());
+    let beneath = tiers.flat_map(|d| &d.captures);
+    let all = diagnosis.captures.iter().chain(between).chain(peers);
+    let mut all = all.chain(beneath);
     let damaged = all.any(|c| c.problems.any_damage());
     Ok(Done::with_damage(damaged))
 }

@@ -164,6 +164,35 @@ fn with_the_client_s_capture_beside_it() {
     assert_eq!(d["captures"].as_array().map(Vec::len), Some(2));
 }
 
+/// The original question, whole: the application's end, the database's, and the storage's.
+#[test]
+fn with_the_captures_of_its_client_and_of_its_storage() {
+    let hop = |seen: Vec<TestPacket>, [asks, asked]: [Ipv4Addr; 2], port, way: i64| {
+        let ends = [(asks, port, -way), (asked, 2049, way)];
+        ends.into_iter().fold(seen, |seen, (host, port, ns)| {
+            delay(&seen, (host, port).into(), ns)
+        })
+    };
+    let client = hop(above(), [CLIENT, HOST], 1000, WAY);
+    let host = together(above(), own(HOST, at_once));
+    let storage = hop(own(HOST, at_once), [HOST, BELOW], 900, -WAY);
+    let orders = [
+        [client.clone(), host.clone(), storage.clone()],
+        [storage, client, host],
+    ];
+    for (i, captures) in orders.iter().enumerate() {
+        let d = diagnosis(&format!("tiers-three-{i}"), captures);
+        is_told(&d);
+        assert_eq!(d["peers"], Value::Array(Vec::new()));
+        // Its calls are known from both ends: 4.6 of 5 ms are the storage's.
+        let own = &d["tiers"][0]["diagnosis"];
+        assert_eq!(own["captures"].as_array().map(Vec::len), Some(2));
+        assert_eq!(own["verdict"]["side"], "server");
+        let server_ns = own["budget"]["server_ns"].as_i64().expect("ns");
+        assert_eq!(server_ns / (MS / 10), 46);
+    }
+}
+
 /// Backups and the like.
 #[test]
 fn what_a_host_asks_at_other_times_is_not_for_others() {
