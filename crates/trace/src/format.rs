@@ -52,6 +52,10 @@ impl Format {
             Format::Histogram(_) => {
                 histogram::Tool::is_of_disks(&String::from_utf8_lossy(file.head()))
             }
+            Format::Digests => {
+                let head = String::from_utf8_lossy(file.head());
+                head.lines().any(digests::is_of_disks)
+            }
             _ => false,
         }
     }

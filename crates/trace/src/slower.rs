@@ -1,6 +1,7 @@
 //! Rows of BCC's tools (bcc 0.3 to 0.31, and libbpf-tools) into operations: nfsslower, ext4slower and their likes
 //! (`TIME COMM PID T BYTES OFF_KB LAT(ms) FILENAME`), and biosnoop (`TIME(s) COMM PID DISK T SECTOR BYTES [QUE(ms)]
-//! LAT(ms)`).
+//! LAT(ms)`; its columns stand where the head says, counted from the right). What it says of an I/O are letters: bcc R or W,
+//! libbpf-tools what the kernel's tracers write (`blk_fill_rwbs`: WS, RA, WFS, D, FF).
 //!
 //! - Their times are of the wall without a date, or since the first row: operations are joined by their offsets, or mean
 //!   against mean. `-j` of the first writes CSV, which is read as such (`csv.rs`).
@@ -43,10 +44,10 @@ impl Tool {
 
 pub(crate) fn read(tool: Tool, files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
     for file in files {
-        let mut began = false;
+        let mut head: Option<Vec<String>> = None;
         file.each(into, |into, at, line| {
             if Tool::of(line).is_some() {
-                began = true;
+                head = Some(line.split_whitespace().map(str::to_owned).collect());
             } else if line.starts_with("Tracing ") {
                 // nfsslower is for clients.
                 if line.contains(" NFS ") {
@@ -55,8 +56,8 @@ pub(crate) fn read(tool: Tool, files: Vec<Lines>, into: &mut Collector) -> Resul
                 if let Some(least) = least_ns(line) {
                     into.slower_than(least);
                 }
-            } else if began {
-                row(tool, line, into, at);
+            } else if let Some(head) = &head {
+                row(tool, head, line, into, at);
             }
             Ok(())
         })?;
@@ -71,11 +72,11 @@ fn least_ns(line: &str) -> Option<i64> {
     scaled(rest.strip_suffix(" ms")?.trim(), 6)
 }
 
-fn row(tool: Tool, line: &str, into: &mut Collector, at: At<'_>) {
+fn row(tool: Tool, head: &[String], line: &str, into: &mut Collector, at: At<'_>) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let found = match tool {
         Tool::Slower => slower(&words),
-        Tool::Biosnoop => biosnoop(&words),
+        Tool::Biosnoop => biosnoop(head, &words),
     };
     match found {
         Some(operation) => into.operation(operation),
@@ -102,18 +103,28 @@ fn slower(words: &[&str]) -> Option<Operation> {
     })
 }
 
-/// `[T, SECTOR, BYTES, (QUE,) LAT]` are the last.
-fn biosnoop(words: &[&str]) -> Option<Operation> {
-    let at = words.iter().rposition(|w| matches!(*w, "R" | "W"))?;
-    let (kind, rest) = (kind(words.get(at)?)?, words.get(at + 1..)?);
-    let (bytes, latency) = match rest {
-        [_, bytes, latency] | [_, bytes, _, latency] => (bytes, latency),
-        _ => return None,
+/// What stands below these names of the head, counted from the right: names of commands may hold blanks.
+fn biosnoop(head: &[String], words: &[&str]) -> Option<Operation> {
+    let below = |name: &str| {
+        let column = head.iter().position(|n| n == name)?;
+        let from_right = head.len() - column;
+        words.get(words.len().checked_sub(from_right)?).copied()
+    };
+    below("PID")?.parse::<u32>().ok()?;
+    let flags = below("T")?;
+    let is_known = flags.bytes().all(|b| b"FDWRNASM".contains(&b));
+    let has = |flag| flags.contains(flag);
+    let kind = match (has('R'), has('W')) {
+        _ if !is_known => return None,
+        (true, false) => OperationKind::Read,
+        (false, true) => OperationKind::Write,
+        // Discards, flushes.
+        _ => OperationKind::Other,
     };
     Some(Operation {
         kind,
-        size: bytes.parse().ok(),
-        ..lasting(latency)?
+        size: below("BYTES")?.parse().ok(),
+        ..lasting(below("LAT(ms)")?)?
     })
 }
 

@@ -1,6 +1,7 @@
 //! Sums by statement into means: `pg_stat_statements` (9.4 to 17; `psql --csv -c 'select * from pg_stat_statements'`) and
 //! `performance_schema.events_statements_summary_by_digest` of MySQL and MariaDB (`mysql -B`, whose columns tabs separate,
-//! or CSV).
+//! or CSV); and `events_waits_summary_global_by_event_name` of the same schema, of which waits for files (`wait/io/file/…`)
+//! are those of disks.
 //!
 //! Both count since their last reset. Two snapshots, in one file or several, are subtracted, statement by statement; the
 //! later one has counted more calls. One alone says what was so since the reset, and the words say that. A statement that
@@ -38,13 +39,19 @@ struct Columns {
 enum Of {
     PgStatStatements,
     PerformanceSchema,
+    /// Its waits, of which those for files are told.
+    FileWaits,
 }
+
+/// What waits for files are called.
+const FILES: &str = "wait/io/file/";
 
 impl Of {
     fn name(self) -> &'static str {
         match self {
             Of::PgStatStatements => "pg_stat_statements",
             Of::PerformanceSchema => "performance_schema's digests",
+            Of::FileWaits => "performance_schema's waits for files",
         }
     }
 
@@ -52,7 +59,7 @@ impl Of {
     fn total_ns(self, text: &str) -> Option<i64> {
         match self {
             Of::PgStatStatements => scaled(text, 6),
-            Of::PerformanceSchema => {
+            Of::PerformanceSchema | Of::FileWaits => {
                 let ps = text.parse::<u64>().ok()?;
                 i64::try_from(ps / 1_000).ok()
             }
@@ -75,7 +82,15 @@ impl Columns {
         };
         let schema = || {
             let count = find("count_star")?;
-            Some((Of::PerformanceSchema, count, find("sum_timer_wait")?))
+            let total = find("sum_timer_wait")?;
+            let of = match find("event_name") {
+                Some(_) => Of::FileWaits,
+                None => {
+                    find("digest").or_else(|| find("digest_text"))?;
+                    Of::PerformanceSchema
+                }
+            };
+            Some((of, count, total))
         };
         let (of, calls, total) = pg().or_else(schema)?;
         let ids = [
@@ -87,7 +102,9 @@ impl Columns {
             "digest",
         ];
         let mut keys: Vec<usize> = ids.iter().filter_map(|n| find(n)).collect();
-        if find("queryid").or_else(|| find("digest")).is_none() {
+        if let Some(event) = find("event_name") {
+            keys = vec![event];
+        } else if find("queryid").or_else(|| find("digest")).is_none() {
             keys.extend(find("query").or_else(|| find("digest_text")));
         }
         Some(Columns {
@@ -103,6 +120,11 @@ impl Columns {
 
 pub(crate) fn is_header(line: &str) -> bool {
     Columns::of(line).is_some()
+}
+
+/// Whether what stands below it are waits of disks.
+pub(crate) fn is_of_disks(line: &str) -> bool {
+    Columns::of(line).is_some_and(|columns| columns.of == Of::FileWaits)
 }
 
 pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
@@ -203,6 +225,10 @@ fn row(line: &str, columns: &Columns, snapshot: &mut Snapshot, into: &mut Collec
         return into.skip(at, format_args!("more than {STATEMENTS} statements"));
     }
     let keys: Vec<&str> = columns.keys.iter().map(|i| text(*i)).collect();
+    if columns.of == Of::FileWaits && !keys.iter().any(|name| name.starts_with(FILES)) {
+        // Locks, sockets, and the server's idling.
+        return;
+    }
     let sum = snapshot.entry(keys.join("\u{1f}")).or_default();
     *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(total_ns));
 }

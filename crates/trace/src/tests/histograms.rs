@@ -230,6 +230,36 @@ fn what_tells_of_disks_is_kept_apart() {
     );
 }
 
+/// libbpf-tools' (biosnoop.c): flags as the kernel's tracers write them (`blk_fill_rwbs`), and what `-Q` adds.
+#[test]
+fn flags_of_an_i_o_say_what_it_is() {
+    let rows = read(
+        "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n\
+         0.000000    jbd2/nvme0n1p1 449     nvme0n1 WS   43125680   4096      0.25\n\
+         0.010000    my prog WS     2210    nvme0n1 RA   2097152    131072    0.50\n\
+         0.020000    jbd2/nvme0n1p1 449     nvme0n1 WFS  43125688   4096      1.25\n\
+         0.030000    fstrim         99      nvme0n1 D    8192       1048576   2.00\n\
+         0.040000    kworker/0:1H   9       nvme0n1 FF   0          0         3.00\n\
+         0.050000    odd            9       nvme0n1 X    0          0         4.00\n",
+    );
+    let below = rows.disks.expect("the disks'");
+    let told = below.operations.iter().map(|o| (o.kind, o.end_ns / US));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            (OperationKind::Write, 250),
+            (OperationKind::Read, 500),
+            (OperationKind::Write, 1_250),
+            (OperationKind::Other, 2_000),
+            (OperationKind::Other, 3_000),
+        ]
+    );
+    assert_eq!(
+        below.first_skipped.as_deref(),
+        Some("log, line 7: not a row of this tool's columns")
+    );
+}
+
 #[test]
 fn a_distribution_without_a_unit_of_time_is_refused_with_its_line_and_the_cure() {
     let without = DTRACE.replace("(us)", "");

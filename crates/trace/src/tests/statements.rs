@@ -223,3 +223,27 @@ fn two_snapshots_of_sums_are_what_passed_between_them() {
         Some("log, line 2: calls or total_exec_time is no number")
     );
 }
+
+/// Recorded with MariaDB 10.11.
+#[test]
+fn waits_of_performance_schema_are_those_of_disks_for_files_and_no_statements() {
+    let (first, second) = (
+        include_bytes!("recorded/waits-mariadb-10.11-1.tsv").as_slice(),
+        include_bytes!("recorded/waits-mariadb-10.11-2.tsv").as_slice(),
+    );
+    let found = read_named(&[("a", first), ("b", second)], 100).unwrap();
+    assert!(found.is_of_disks_alone());
+    let disks = found.disks.expect("the disks'");
+    assert_eq!(
+        disks.format,
+        "performance_schema's waits for files, difference of 2 snapshots"
+    );
+    let means = means(&disks);
+    assert!(means.contains(&(93, 95_851)), "{means:?}");
+    // Neither its idling nor what it does with rows: 27 and 39 of Aria, 93 of InnoDB, 76 of others.
+    let waits: u64 = means.iter().map(|(count, _)| count).sum();
+    assert_eq!(waits, 27 + 39 + 93 + 42 + 12 + 21 + 1);
+    // What sums by nothing that is known are no digests.
+    let error = read_named(&[("a", b"COUNT_STAR\tSUM_TIMER_WAIT\n1\t2\n".as_slice())], 9);
+    assert!(error.is_err());
+}
