@@ -117,14 +117,17 @@ impl Tier {
 pub struct Only {
     pub hosts: Vec<IpAddr>,
     pub are_theirs: bool,
+    /// And not those to these, which one of two captures alone can have.
+    pub not_to: Vec<IpAddr>,
     /// Whether those only [pass on](Tier::passes_on) what they are asked.
     pub pass_on: bool,
 }
 
 impl Only {
     #[must_use]
-    pub fn takes(&self, client: Endpoint) -> bool {
+    pub fn takes(&self, client: Endpoint, server: Endpoint) -> bool {
         self.hosts.contains(&client.address) == self.are_theirs
+            && !self.not_to.contains(&server.address)
     }
 }
 

@@ -12,9 +12,23 @@ use serde_json::{Value, json};
 
 pub(crate) const TITLE: &str = "Beneath the server";
 
+/// Those of a diagnosis, and behind each what lies beneath that, tier by tier.
+pub(crate) fn all(d: &Diagnosis) -> Vec<&TierResult> {
+    fn deeper<'a>(t: &'a TierResult, into: &mut Vec<&'a TierResult>) {
+        into.push(t);
+        let below = t.below.iter().flat_map(|d| &d.tiers);
+        below
+            .filter(|t| t.below.is_some())
+            .for_each(|t| deeper(t, into));
+    }
+    let mut all = Vec::new();
+    d.tiers.iter().for_each(|t| deeper(t, &mut all));
+    all
+}
+
 /// The section of the page; nothing where no host works so.
 pub(crate) fn text(d: &Diagnosis) -> String {
-    let each = d.tiers.iter().map(|t| {
+    let each = all(d).into_iter().map(|t| {
         let table = t.below.as_ref().and_then(|d| held::held_up(d));
         let said: String = said(t).iter().map(|s| wrap("  ", 2, s)).collect();
         said + &table.map_or_else(String::new, |t| format!("\n{}", t.text()))

@@ -42,6 +42,8 @@ pub struct Config {
     pub from: Option<Moment>,
     pub to: Option<Moment>,
     pub filter: Option<Filter>,
+    /// Captures of the hosts beneath the second of two, a list of files each: it asks the first of these, which asks the next.
+    pub beneath: Vec<Vec<PathBuf>>,
     /// Mean response time below which nobody is accused, and the tail that it must not have.
     pub fast_enough_ns: i64,
     pub tail_ns: i64,
@@ -69,6 +71,7 @@ impl Default for Config {
             from: None,
             to: None,
             filter: None,
+            beneath: Vec::new(),
             fast_enough_ns: 2_000_000,
             tail_ns: 20_000_000,
             clock_offset_ns: None,

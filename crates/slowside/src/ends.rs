@@ -56,6 +56,9 @@ pub enum Ends {
         of: Vec<PathBuf>,
         each: Vec<Vec<PathBuf>>,
     },
+    /// Captures of a chain of hosts, each of which has connections in common with its neighbours: an application's client, the
+    /// application, its database, that one's storage. From one end to the other.
+    Chain(Vec<Vec<PathBuf>>),
     /// These two files hold the same packets, and which of the others go with which nobody knows.
     Tangled([PathBuf; 2]),
 }
@@ -99,7 +102,12 @@ pub fn ends(inputs: &[PathBuf]) -> Ends {
     let met = |i: usize| pairs.iter().any(|pair| pair.contains(&i));
     let hosts = samples.iter().enumerate();
     let hosts = hosts.map(|(i, sample)| met(i).then_some(&sample.hosts));
-    by_peers(divided(&files, &pairs), &files, &hosts.collect::<Vec<_>>())
+    by_peers(
+        divided(&files, &pairs),
+        &files,
+        &pairs,
+        &hosts.collect::<Vec<_>>(),
+    )
 }
 
 /// Pairs of hosts between which packets passed, by their hashes.
@@ -107,7 +115,7 @@ type Hosts = HashSet<u64, FixedState>;
 
 /// Two captures, unless one of them is several: files of other hosts, each with a clock of its own. Those of one rotated
 /// set have hosts in common. Of files that share no packet with others the `hosts` say nothing.
-fn by_peers(ends: Ends, files: &[PathBuf], hosts: &[Option<&Hosts>]) -> Ends {
+fn by_peers(ends: Ends, files: &[PathBuf], pairs: &[[usize; 2]], hosts: &[Option<&Hosts>]) -> Ends {
     let Ends::Two(sides) = &ends else {
         return ends;
     };
@@ -120,8 +128,44 @@ fn by_peers(ends: Ends, files: &[PathBuf], hosts: &[Option<&Hosts>]) -> Ends {
     match (a.len(), b.len()) {
         (1, 2..) => Ends::Peers { of: of_a, each: b },
         (2.., 1) => Ends::Peers { of: of_b, each: a },
+        (2.., 2..) => match chain([a, b].concat(), files, pairs) {
+            Some(chain) => Ends::Chain(chain),
+            None => ends,
+        },
         _ => ends,
     }
+}
+
+/// Captures in a row, if each has packets in common with the one before it and the one behind it, and with no other.
+fn chain(
+    captures: Vec<Vec<PathBuf>>,
+    files: &[PathBuf],
+    pairs: &[[usize; 2]],
+) -> Option<Vec<Vec<PathBuf>>> {
+    let holds = |file: usize| {
+        let file = files.get(file)?;
+        captures.iter().position(|c| c.contains(file))
+    };
+    let mut links: Vec<[usize; 2]> = Vec::new();
+    for [i, j] in pairs {
+        let (a, b) = (holds(*i)?, holds(*j)?);
+        let link = [a.min(b), a.max(b)];
+        if !links.contains(&link) {
+            links.push(link);
+        }
+    }
+    if links.len() + 1 != captures.len() {
+        return None;
+    }
+    let neighbours = |of: usize| links.iter().filter(move |link| link.contains(&of));
+    let mut at = (0..captures.len()).find(|i| neighbours(*i).count() == 1)?;
+    let mut row = vec![at];
+    while let Some([a, b]) = neighbours(at).find(|[a, b]| !(row.contains(a) && row.contains(b))) {
+        at = if *a == at { *b } else { *a };
+        row.push(at);
+    }
+    let is_all = row.len() == captures.len();
+    is_all.then(|| row.into_iter().map(|i| captures[i].clone()).collect())
 }
 
 /// Files with hosts in common together. Those of whose hosts nothing is known go with files that are called alike, or with the
@@ -375,7 +419,7 @@ mod tests {
         let hosts: Vec<Hosts> = hosts.iter().map(|h| h.iter().copied().collect()).collect();
         let known = |h: &'_ Hosts| !h.is_empty();
         let hosts: Vec<Option<&Hosts>> = hosts.iter().map(|h| known(h).then_some(h)).collect();
-        by_peers(divide(&names, pairs), &paths, &hosts)
+        by_peers(divide(&names, pairs), &paths, pairs, &hosts)
     }
 
     #[test]
@@ -413,6 +457,34 @@ mod tests {
                 each: vec![of(&["a1"]), of(&["b1", "b2"])]
             }
         );
+    }
+
+    #[test]
+    fn hosts_in_a_row_are_no_two_captures() {
+        let row = ["client", "app", "database", "storage"];
+        let files: [(&str, &[u64]); 4] = [
+            ("database", &[2, 3]),
+            ("client", &[1]),
+            ("storage", &[3]),
+            ("app", &[1, 2]),
+        ];
+        let Ends::Chain(mut found) = peers(&files, &[[0, 2], [0, 3], [1, 3]]) else {
+            panic!("no chain");
+        };
+        if found[0] != [PathBuf::from("client")] {
+            found.reverse();
+        }
+        let names: Vec<PathBuf> = found.concat();
+        assert_eq!(names, row.map(PathBuf::from));
+        // Two clients of two servers are no row.
+        let all = [[0, 1], [0, 3], [1, 2], [2, 3]];
+        let files: [(&str, &[u64]); 4] = [
+            ("a", &[1, 2]),
+            ("b", &[1, 3]),
+            ("c", &[3, 4]),
+            ("d", &[2, 4]),
+        ];
+        assert!(!matches!(peers(&files, &all), Ends::Chain(_)));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use analysis::filter::Filter;
 use analysis::peers::{self, Peer};
-use analysis::results::{CaptureResult, Diagnosis, OpResult, Side, TierResult};
-use analysis::text::text;
+use analysis::results::{CaptureResult, Diagnosis, OpResult, Side, TierResult, Vantage};
+use analysis::text::{Value, text};
 use std::path::PathBuf;
 use std::sync::Arc;
 use trace::host::{End, Host};
@@ -19,6 +19,9 @@ impl ReadOptions<'_> {
         captures: &Captures,
         events: &mut dyn FnMut(Event),
     ) -> Result<Diagnosed, Error> {
+        if !self.config.beneath.is_empty() {
+            return self.in_chain(captures, events);
+        }
         if self.config.peers.is_empty() {
             return self.by_hops(captures, events);
         }
@@ -107,6 +110,60 @@ impl ReadOptions<'_> {
             }
         }
         Ok(Some(d).filter(|_| found.iter().all(|is| *is)))
+    }
+
+    /// Of hosts each of which works for the one before it: what the first two show, and beneath that, from both ends each,
+    /// what each asks the next.
+    fn in_chain(
+        &self,
+        captures: &Captures,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Diagnosed, Error> {
+        let [first, second] = captures.lists().map(<[PathBuf]>::to_vec);
+        let mut row = vec![first, second];
+        row.extend(self.config.beneath.iter().cloned());
+        let config = Config {
+            beneath: Vec::new(),
+            ..self.config.clone()
+        };
+        let read = ReadOptions {
+            config: &config,
+            ..*self
+        };
+        let plain_config = Config {
+            server_app: None,
+            hosts: Arc::default(),
+            ..config.clone()
+        };
+        let plain = ReadOptions::new(None, &plain_config);
+        // Which end of the row nobody works for is told by the packets.
+        let ends = Captures::Two(row[0].clone(), row[1].clone());
+        let found = plain.as_is_best(&ends, events)?;
+        let of_first = found.diagnosis.captures.first().and_then(|c| c.side);
+        if of_first == Some(Vantage::Server) {
+            row.reverse();
+        }
+        let mut pairs = row.windows(2).map(|pair| match pair {
+            [client, server] => Captures::Sides {
+                client: client.clone(),
+                server: server.clone(),
+            },
+            _ => captures.clone(),
+        });
+        let Some(top) = pairs.next() else {
+            return read.by_tiers(captures, events);
+        };
+        let mut d = read.by_tiers(&top, events)?;
+        let below: Result<Vec<Diagnosed>, Error> =
+            pairs.map(|pair| plain.by_tiers(&pair, events)).collect();
+        let mut beneath: Option<Diagnosis> = None;
+        for pair in below?.into_iter().rev() {
+            let mut own = pair.diagnosis;
+            put_beneath(&mut own, beneath.take());
+            beneath = Some(own);
+        }
+        put_beneath(&mut d.diagnosis, beneath);
+        Ok(d)
     }
 
     /// The calls of a host to the server that its work waits for, if this is that one's capture.
@@ -208,6 +265,21 @@ impl ReadOptions<'_> {
             ));
         }
         Ok(d)
+    }
+}
+
+/// In place of what one end says of a host's own calls, what both do.
+fn put_beneath(d: &mut Diagnosis, both: Option<Diagnosis>) {
+    let Some(both) = both else { return };
+    let unused = both.captures.iter().flat_map(|c| &c.files).next_back();
+    let file = unused.cloned().unwrap_or_default();
+    let mut tiers = d.tiers.iter_mut();
+    match tiers.find(|t| t.below.is_some()).filter(|_| has_both(&both)) {
+        Some(tier) => tier.below = Some(Box::new(both)),
+        None => d.notes.push(text!(
+            "{file} was left out: what the host before it asks there is no part of its work that could be told.",
+            file = Value::File(file.into())
+        )),
     }
 }
 

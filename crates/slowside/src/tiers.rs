@@ -24,8 +24,9 @@ pub(crate) struct ByTiers {
 /// What hosts do for others.
 pub(crate) struct Work {
     pub(crate) judged: Diagnosed,
-    /// The addresses of the host of each tier.
+    /// The addresses of the host of each tier, and whether what is judged is its work.
     addresses: Vec<Vec<IpAddr>>,
+    shown: Vec<bool>,
 }
 
 impl ReadOptions<'_> {
@@ -73,10 +74,11 @@ impl ReadOptions<'_> {
             }
         };
         let tiers = &all.diagnosis.tiers;
-        let shows_work = |t: &TierResult| with(&all, t, Role::Asked) == all.captures;
-        if tiers.is_empty() || !tiers.iter().all(shows_work) {
+        if tiers.is_empty() {
             return Ok(ByTiers { all, work: None });
         }
+        // Of two captures, a client's does not show what it does for others: what both show are its own calls.
+        let is_shown = |t: &TierResult| with(&all, t, Role::Asked) == all.captures;
         let addresses = tiers
             .iter()
             .map(|t| match own[t.capture].contains(&t.tier.host) {
@@ -84,22 +86,33 @@ impl ReadOptions<'_> {
                 false => vec![t.tier.host],
             });
         let addresses: Vec<Vec<IpAddr>> = addresses.collect();
+        let of = |shown: bool| -> Vec<IpAddr> {
+            let those = tiers.iter().zip(&addresses);
+            let those = those.filter(|(t, _)| is_shown(t) == shown);
+            those.flat_map(|(_, own)| own.clone()).collect()
+        };
         let work = Only {
-            hosts: addresses.concat(),
+            hosts: of(true),
             are_theirs: false,
+            not_to: of(false),
             pass_on: false,
         };
         let hosts = [0, 1].map(|which| {
-            let own = tiers.iter().filter(|t| t.capture == which);
+            let own = tiers.iter().filter(|t| t.capture == which && is_shown(t));
             own.map(|t| t.tier.host).collect::<Vec<IpAddr>>()
         });
+        let shown = tiers.iter().map(is_shown).collect();
         let judged = ReadOptions {
             only: Some(&work),
             at_work: Some(&hosts),
             ..read
         }
         .as_is_best(captures, events)?;
-        let work = Some(Work { judged, addresses });
+        let work = Some(Work {
+            judged,
+            addresses,
+            shown,
+        });
         Ok(ByTiers { all, work })
     }
 
@@ -127,11 +140,14 @@ impl ReadOptions<'_> {
         };
         let saved = tiers.iter().take(limits::SAVED_TIERS);
         let mut kept: Vec<KeptTier> = saved.map(unjudged).collect();
-        let judged = whole.diagnosis.tiers.iter_mut().enumerate();
-        for (i, tier) in judged.filter(|(_, t)| t.tier.calls > 0).take(JUDGED) {
+        let judged = whole.diagnosis.tiers.iter_mut().zip(&work.shown);
+        let judged = judged.map(|(t, is_shown)| (t.tier.calls > 0 && *is_shown, t));
+        let judged = judged.enumerate().filter(|(_, (is_judged, _))| *is_judged);
+        for (i, (_, tier)) in judged.take(JUDGED) {
             let own_calls = Only {
                 hosts: work.addresses.get(i).cloned().unwrap_or_default(),
                 are_theirs: true,
+                not_to: Vec::new(),
                 pass_on: tier.tier.passes_on(),
             };
             let beneath = ReadOptions {

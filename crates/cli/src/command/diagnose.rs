@@ -60,6 +60,7 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
         captures,
         between,
         peers,
+        beneath,
         mut notes,
     } = inputs::diagnosed(&args.inputs, &args.between, args.reading.as_one)?;
     let hosts = hosts_of(&args.host, &mut notes)?;
@@ -67,6 +68,7 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
     let config = Config {
         between,
         peers,
+        beneath,
         hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,
@@ -74,9 +76,9 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
         clock_offset_ns: args.judging.clock_offset,
         ..args.reading.config(&captures)?
     };
-    if args.save.is_some() && !config.peers.is_empty() {
+    if args.save.is_some() && !(config.peers.is_empty() && config.beneath.is_empty()) {
         bail!(
-            "--save keeps what one pair of captures says: give the captures of one client and its server"
+            "--save keeps what one pair of captures says: give those of one client and its server"
         )
     }
     // Before all the work.

@@ -59,6 +59,8 @@ pub(super) struct Diagnosed {
     pub between: Vec<Vec<PathBuf>>,
     /// Of further clients of the server, or further servers of the client.
     pub peers: Vec<Vec<PathBuf>>,
+    /// Of hosts beneath the second, each of which is asked by the one before it.
+    pub beneath: Vec<Vec<PathBuf>>,
     pub notes: Vec<Text>,
 }
 
@@ -86,6 +88,7 @@ pub(super) fn diagnosed(
         known = match slowside::ends(&args.captures) {
             Ends::Several(files) => return Ok(points(files)),
             Ends::Peers { of, each } => return Ok(peers(each, of, Captures::Two)),
+            Ends::Chain(row) => return Ok(chain(row)),
             ends => Some(ends),
         };
     }
@@ -136,6 +139,7 @@ fn with_points(
         captures,
         between: points,
         peers: Vec::new(),
+        beneath: Vec::new(),
         notes,
     })
 }
@@ -153,6 +157,7 @@ fn points(mut files: Vec<PathBuf>) -> Diagnosed {
         captures: Captures::Two(vec![first], vec![second]),
         between,
         peers: Vec::new(),
+        beneath: Vec::new(),
         notes: vec![note],
     }
 }
@@ -176,6 +181,24 @@ fn peers(
         captures: pair(first, of),
         between: Vec::new(),
         peers: each,
+        beneath: Vec::new(),
+        notes: vec![note],
+    }
+}
+
+/// Captures of hosts in a row.
+fn chain(mut row: Vec<Vec<PathBuf>>) -> Diagnosed {
+    let note = text!(
+        "{count} captures of different hosts, each of which has packets in common with the next: read by two, by their own clocks.",
+        count = row.len()
+    );
+    let beneath = row.split_off(2);
+    let [first, second] = <[Vec<PathBuf>; 2]>::try_from(row).unwrap_or_default();
+    Diagnosed {
+        captures: Captures::Two(first, second),
+        between: Vec::new(),
+        peers: Vec::new(),
+        beneath,
         notes: vec![note],
     }
 }
@@ -218,6 +241,11 @@ fn of_ends(files: Vec<PathBuf>, ends: Ends) -> anyhow::Result<(Captures, Option<
             listed(&of),
             listed(&of)
         ),
+        Ends::Chain(row) => bail!(
+            "{} are captures of different hosts in a row, each with a clock of its own; slowside diagnose and report take \
+             them all, this command two that are neighbours",
+            listed(&row.concat())
+        ),
         Ends::Tangled([a, b]) => bail!(
             "{} and {} hold the same packets, so the files are more captures than one; say which \
              are which with --client FILE… and --server FILE…, or --as-one",
@@ -244,6 +272,10 @@ pub(super) fn one(files: &[PathBuf], as_one: bool) -> anyhow::Result<Captures> {
         }
         Ends::Peers { of, each } => {
             [of, each.concat()].map(|c| c.into_iter().next().unwrap_or_default())
+        }
+        Ends::Chain(row) => {
+            let mut row = row.into_iter().filter_map(|c| c.into_iter().next());
+            [(); 2].map(|()| row.next().unwrap_or_default())
         }
         Ends::Tangled(files) => files,
     };

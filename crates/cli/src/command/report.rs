@@ -15,6 +15,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         captures,
         between,
         peers,
+        beneath,
         mut notes,
     } = inputs::diagnosed(&args.inputs, &args.between, args.reading.as_one)?;
     let hosts = hosts_of(&args.host, &mut notes)?;
@@ -22,6 +23,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
     let config = Config {
         between,
         peers,
+        beneath,
         hosts,
         server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
         fast_enough_ns: args.judging.fast_enough,

@@ -10,7 +10,7 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
         return None;
     }
     Some(html! {
-        @for tier in &d.tiers {
+        @for tier in tiers::all(d) {
             @for sentence in tiers::said(tier) { p { (sentence) } }
             @if let Some(table) = tier.below.as_ref().and_then(|d| held::beneath(d)) { (table) }
         }

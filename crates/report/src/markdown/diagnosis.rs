@@ -79,7 +79,7 @@ fn listed(of: Option<(String, Vec<Vec<Sorted>>)>) -> String {
 }
 
 fn tiers(d: &Diagnosis) -> String {
-    let each = d.tiers.iter().map(|t| {
+    let each = tiers::all(d).into_iter().map(|t| {
         let said = tiers::said(t).join("\n\n");
         let table = t.below.as_ref().and_then(|d| held_up(d)).map(op_table);
         format!("{}\n\n{}", escaped(&said), table.unwrap_or_default())

@@ -24,9 +24,9 @@ pub(super) struct Side<'a> {
 }
 
 impl Side<'_> {
-    /// Whether the calls of this client are looked at.
-    fn takes_those_of(&self, client: Endpoint) -> bool {
-        self.only.is_none_or(|only| only.takes(client))
+    /// Whether the calls of this client to this server are looked at.
+    fn takes_those_of(&self, client: Endpoint, server: Endpoint) -> bool {
+        self.only.is_none_or(|only| only.takes(client, server))
     }
 
     /// The calls of a batch that rows are counted by, whichever are looked at.
@@ -50,7 +50,7 @@ impl Side<'_> {
                     (is_row, is_row && chosen.has(row - 1))
                 }
             };
-            let looked_at = match (is_row, self.takes_those_of(call.client)) {
+            let looked_at = match (is_row, self.takes_those_of(call.client, call.server)) {
                 (true, true) if is_chosen => LookedAt::Yes,
                 (_, true) => LookedAt::No,
                 (is_row, false) => LookedAt::Others { is_row },
@@ -104,7 +104,7 @@ pub(super) fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, re
     }
     let mut changes = records
         .outstanding()
-        .filter(|o| all && within(o.time) && side.takes_those_of(o.client))
+        .filter(|o| all && within(o.time) && side.takes_those_of(o.client, o.server))
         .peekable();
     for knock in records.knocks().filter(|k| within(k.at.time)) {
         diagnoser.knock(which, knock);
@@ -146,7 +146,7 @@ pub(super) fn feed(diagnoser: &mut Diagnosers, which: usize, side: &Side<'_>, re
     }
     for c in records
         .connections()
-        .filter(|c| side.takes_those_of(c.client))
+        .filter(|c| side.takes_those_of(c.client, c.server))
     {
         let ended = c.reset.is_none_or(|reset| within(reset.at.time));
         let opened = c.handshake.syn.is_none_or(within);

@@ -244,6 +244,9 @@ fn waits_of_performance_schema_are_those_of_disks_for_files_and_no_statements() 
     let waits: u64 = means.iter().map(|(count, _)| count).sum();
     assert_eq!(waits, 27 + 39 + 93 + 42 + 12 + 21 + 1);
     // What sums by nothing that is known are no digests.
-    let error = read_named(&[("a", b"COUNT_STAR\tSUM_TIMER_WAIT\n1\t2\n".as_slice())], 9);
+    let error = read_named(
+        &[("a", b"COUNT_STAR\tSUM_TIMER_WAIT\n1\t2\n".as_slice())],
+        9,
+    );
     assert!(error.is_err());
 }

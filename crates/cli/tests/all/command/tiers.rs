@@ -51,6 +51,7 @@ fn own(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
 /// The same, of so long each.
 fn own_of(from: Ipv4Addr, took: i64, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
     let mut c = Conversation::new((from, 900).into(), (BELOW, 2049).into());
+    c.sequences(3_000_000, 4_000_000);
     c.at(0)
         .syn()
         .after(2 * WAY)
@@ -60,9 +61,9 @@ fn own_of(from: Ipv4Addr, took: i64, later: impl Fn(u32) -> i64) -> Vec<TestPack
     for i in 0..2 * CALLS {
         let [of, half] = [i / 2, i % 2];
         c.at((100 + 30 * i64::from(of)) * MS + later(of) + i64::from(half) * (took + MS / 10));
-        c.client(&rpc::record(&rpc::getattr_call(i + 1, b"below")));
+        c.client(&rpc::record(&rpc::getattr_call(i + 501, b"below")));
         c.after(took);
-        c.server(&rpc::record(&rpc::getattr_reply(i + 1)));
+        c.server(&rpc::record(&rpc::getattr_reply(i + 501)));
         c.after(NEAR).client_ack();
     }
     c.packets()
@@ -191,6 +192,88 @@ fn with_the_captures_of_its_client_and_of_its_storage() {
         let server_ns = own["budget"]["server_ns"].as_i64().expect("ns");
         assert_eq!(server_ns / (MS / 10), 46);
     }
+}
+
+/// The client of an application, that, its database, and the storage below it: each capture has what its neighbours have.
+#[test]
+fn a_row_of_hosts_is_told_tier_by_tier() {
+    const STORAGE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 8);
+    let lan = |seen: Vec<TestPacket>, [asks, asked]: [Ipv4Addr; 2], port| {
+        let ends = [(asks, port, WAY), (asked, 2049, -WAY)];
+        ends.into_iter().fold(seen, |seen, (host, port, ns)| {
+            delay(&seen, (host, port).into(), ns)
+        })
+    };
+    // Each of its own calls takes the database 5 ms, 3 of which are the storage's.
+    let deeper = || {
+        let mut c = Conversation::new((BELOW, 901).into(), (STORAGE, 2049).into());
+        c.sequences(7_000_000, 8_000_000);
+        c.at(0)
+            .syn()
+            .after(2 * WAY)
+            .syn_ack()
+            .after(NEAR)
+            .client_ack();
+        for i in 0..2 * CALLS {
+            let [of, half] = [i / 2, i % 2].map(i64::from);
+            let asked = (100 + 30 * of) * MS + MS / 10 + half * (5 * MS + MS / 10);
+            c.at(asked + MS);
+            c.client(&rpc::record(&rpc::getattr_call(i + 1001, b"deep")));
+            c.after(3 * MS);
+            c.server(&rpc::record(&rpc::getattr_reply(i + 1001)));
+            c.after(NEAR).client_ack();
+        }
+        c.packets()
+    };
+    let between = lan(own(HOST, at_once), [HOST, BELOW], 900);
+    let client = {
+        let ends = [(CLIENT, 1000, -WAY), (HOST, 2049, WAY)];
+        ends.into_iter().fold(above(), |seen, (host, port, ns)| {
+            delay(&seen, (host, port).into(), ns)
+        })
+    };
+    let application = together(above(), own(HOST, at_once));
+    let database = together(between, deeper());
+    let storage = lan(deeper(), [BELOW, STORAGE], 901);
+    let all = [
+        client,
+        application.clone(),
+        database.clone(),
+        storage.clone(),
+    ];
+    let scrambled = [3, 0, 2, 1].map(|i: usize| all[i].clone());
+    for (name, captures) in [("in-order", all), ("scrambled", scrambled)] {
+        let d = diagnosis(&format!("tiers-row-{name}"), &captures);
+        is_told(&d);
+        let own = &d["tiers"][0]["diagnosis"];
+        assert_eq!(own["captures"].as_array().map(Vec::len), Some(2), "{name}");
+        assert_eq!(own["ledger"]["calls"], 2 * CALLS);
+        let deep = own["tiers"].as_array().expect("tiers").iter();
+        let mut deep = deep.filter(|t| t["host"] == BELOW.to_string());
+        let deep = &deep.next().expect("the database works for others")["diagnosis"];
+        assert_eq!(deep["captures"].as_array().map(Vec::len), Some(2), "{name}");
+        assert_eq!(deep["ledger"]["calls"], 2 * CALLS);
+    }
+    // People see each tier below the one above it.
+    let paths = ["0", "1", "2", "3"].map(|i| {
+        format!(
+            "{}/tiers-row-scrambled/{i}.pcap",
+            env!("CARGO_TARGET_TMPDIR")
+        )
+    });
+    let page = said(["diagnose".to_owned()].into_iter().chain(paths));
+    let at = |words: &str| {
+        page.find(words)
+            .unwrap_or_else(|| panic!("{words}: {page}"))
+    };
+    assert!(
+        at("10.0.0.2 works on each") < at("10.9.0.3 works on each"),
+        "{page}"
+    );
+    // Of two neighbours neither works for whom the other does not know.
+    let d = diagnosis("tiers-row-two", &[application, database]);
+    assert_eq!(d["ledger"]["calls"], 2 * CALLS);
+    assert_eq!(d["verdict"]["side"], "server");
 }
 
 /// Backups and the like.
