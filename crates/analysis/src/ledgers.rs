@@ -26,7 +26,7 @@ use crate::ways::ByHosts;
 use hashbrown::HashMap;
 use ledger::{
     Both, BothFacts, Certain, Classes, Half, Kept, Ledger, NarrowLink, One, OneFacts, Paced,
-    Queued, Sums, divide_both, divide_one,
+    Queued, Share, Sums, divide_both, divide_one,
 };
 use model::{ConnectionId, Direction, DirectionAccount, Mark, Time, TimeClass};
 use serde::{Deserialize, Serialize};
@@ -273,6 +273,7 @@ impl BothWhole<'_> {
             });
             links.clone_from(&narrow);
             links.extend(filled.iter().filter_map(|f| self.queued(f, call)));
+            let is_behind = links.len() > narrow.len();
             let facts = BothFacts {
                 to_server,
                 to_client,
@@ -284,7 +285,7 @@ impl BothWhole<'_> {
                     .missing
                     .within(call.is_datagram, call.at_ns, call.response_ns),
                 paced: Direction::BOTH.map(|d| self.paced(call, d)),
-                spared: spared.of(call.connection, call.work),
+                spared: within_queue(spared.of(call.connection, call.work), is_behind),
                 may_idle,
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
@@ -362,6 +363,16 @@ impl BothWhole<'_> {
         }
         Some(classes)
     }
+}
+
+/// What could have been spared of a call that waited behind other bytes before a line that was full: how long the way takes
+/// by itself does not show while that lasts.
+fn within_queue(spared: Option<Share>, is_behind: bool) -> Option<Share> {
+    let is_sure = |share: Share| share.is_sure && !is_behind;
+    spared.map(|share| Share {
+        is_sure: is_sure(share),
+        ..share
+    })
 }
 
 /// Pauses of a sender that is away from the capture begin, for its account, when that can have known of the last
@@ -487,10 +498,11 @@ impl OneWhole<'_> {
             };
             let unloaded = cap.filter(|(server, _)| *server == call.server);
             facts.unloaded_ns = unloaded.map(|(_, ns)| ns);
-            facts.spared = spared.of(call.connection, call.work);
             facts.fragments_ns =
                 (self.missing).within(call.is_datagram, call.at_ns, call.response_ns());
             facts.queued = self.queued(call);
+            let spared = spared.of(call.connection, call.work);
+            facts.spared = within_queue(spared, facts.queued != Queued::default());
             facts.paced = Direction::BOTH.map(|d| self.capture.paced(call.connection, d));
             facts.unanswered_ns = self.capture.unanswered_ns(call);
             facts.sent_again_ns = self.sent_again_ns([facts.to_server, facts.to_client], call);

@@ -299,8 +299,8 @@ impl Streams {
         sums
     }
 
-    /// What of each silence of this direction's sender may be the path's, where its only capture was taken at the receiver:
-    /// what the way there and back varies, as acknowledgements did; and where nothing showed how long it is from the
+    /// What of each silence of this direction's sender may be the path's, where its only capture was taken at the receiver, or
+    /// away from the sender at least: what the way there and back varies, as acknowledgements did; and where nothing showed how long it is from the
     /// beginning, all of it, as what the receiver sent was acknowledged later, or as long as any path.
     fn way_to_sender(&self, c: &ConnectionResult, d: Direction) -> Option<i64> {
         let soonest = |d| c.direction(d).counts.ack_rtt_min_ns;
@@ -309,7 +309,9 @@ impl Streams {
             Direction::ToClient => Vantage::Client,
         };
         let here = self.taken_at == Some(at_receiver) || soonest(d).is_some_and(|ns| ns < HERE_NS);
-        if c.ends.len() != 1 || !here {
+        // Who reads late acknowledges late, and seems further away than he is.
+        let is_away = soonest(d.reverse()).is_some_and(|ns| ns >= HERE_NS);
+        if c.ends.len() != 1 || !(here || is_away) {
             return None;
         }
         let acknowledged = c.direction(d.reverse()).account.rtt;

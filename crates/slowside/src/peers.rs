@@ -103,7 +103,7 @@ impl ReadOptions<'_> {
         let tiers = d.diagnosis.tiers.iter_mut();
         for tier in tiers.filter(|t| t.below.is_some()) {
             for (files, is_found) in servers.iter().zip(&mut found) {
-                if let Some(both) = self.from_both_ends(common, files, tier, events)? {
+                if let Some(both) = self.at_both_ends(common, files, tier, events)? {
                     tier.below = Some(Box::new(both));
                     *is_found = true;
                 }
@@ -167,7 +167,7 @@ impl ReadOptions<'_> {
     }
 
     /// The calls of a host to the server that its work waits for, if this is that one's capture.
-    fn from_both_ends(
+    fn at_both_ends(
         &self,
         host: &[PathBuf],
         server: &[PathBuf],

@@ -107,9 +107,15 @@ struct Guess {
     /// How often the sender filled such a window to the byte, and how often it left room for a segment.
     fills: u8,
     misses: u8,
+    /// The same of windows that were offered when all was acknowledged, each another one than the one that was filled before.
+    fills_anew: u8,
+    misses_anew: u8,
+    filled: u16,
     /// Whether it has sent into the last one, and left no room.
     has_sent: bool,
     has_filled: bool,
+    /// Whether all was acknowledged when that was offered.
+    was_anew: bool,
     /// What was offered last, as it stood in the packet, while not all was acknowledged: who sends more then waited for room.
     raw: u16,
     /// The same also where all was.
@@ -147,7 +153,12 @@ impl Guess {
         if ends((ack, raw)) > ends(self.farthest) {
             self.farthest = (ack, raw);
         }
-        self.misses = (self.misses).saturating_add(u8::from(self.has_sent && !self.has_filled));
+        // What was offered before is still there.
+        let misses = match self.was_anew {
+            true => &mut self.misses_anew,
+            false => &mut self.misses,
+        };
+        *misses = misses.saturating_add(u8::from(self.has_sent && !self.has_filled));
         (self.has_sent, self.has_filled) = (false, false);
     }
 
@@ -161,23 +172,39 @@ impl Guess {
                 *self = Guess::default();
                 return None;
             }
-            (self.scale, self.fills, self.misses) = (self.scale + 1, 0, 0);
+            *self = Guess {
+                scale: self.scale + 1,
+                raw: self.raw,
+                last: self.last,
+                farthest: self.farthest,
+                ..Guess::default()
+            };
         }
-        // With everything acknowledged nobody was seen to wait for room.
-        if raw == 0 {
-            return None;
-        }
-        let is_odd = self.raw >> self.raw.trailing_zeros() >= ODD;
+        // With everything acknowledged nobody was seen to wait for room; but windows of many sizes that are each filled to
+        // the byte are no coincidence.
+        let is_anew = raw == 0;
+        let offered = if is_anew { self.last } else { self.raw };
+        let is_odd = offered >> offered.trailing_zeros() >= ODD;
         // One that fills the field may be as large as it is for want of scaling: whose that is the handshake would tell.
-        let may_be_unscaled = self.scale == 0 && self.raw >= FILLS_THE_FIELD;
-        let fills = flight == raw << self.scale && flight >= 2 * full_sized;
-        self.has_sent = true;
-        self.has_filled |= flight + full_sized > raw << self.scale;
+        let may_be_unscaled = self.scale == 0 && offered >= FILLS_THE_FIELD;
+        let room = u64::from(offered) << self.scale;
+        let fills = flight == room && flight >= 2 * full_sized;
+        (self.has_sent, self.was_anew) = (true, is_anew);
+        self.has_filled |= flight + full_sized > room;
         if fills && is_odd && !may_be_unscaled {
-            self.fills = self.fills.saturating_add(1);
+            match is_anew {
+                false => self.fills = self.fills.saturating_add(1),
+                true if offered != self.filled => {
+                    self.fills_anew = self.fills_anew.saturating_add(1);
+                    self.filled = offered;
+                }
+                true => {}
+            }
         }
         // Who waits for windows fills most of them.
-        (self.fills >= FILLS.max(self.misses.saturating_mul(2))).then_some(self.scale)
+        let most = |fills: u8, misses: u8| fills >= FILLS.max(misses.saturating_mul(2));
+        let is_known = most(self.fills, self.misses) || most(self.fills_anew, self.misses_anew);
+        is_known.then_some(self.scale)
     }
 }
 
@@ -544,6 +571,29 @@ mod tests {
         );
         // What was offered before ended a little further on.
         assert_eq!(found(&[(501, 501 << 7), (366, (366 << 7) + 100)]), Some(7));
+    }
+
+    #[test]
+    fn windows_that_are_filled_to_the_byte_tell_it_also_where_all_was_acknowledged() {
+        let anew = |windows: &[(u16, u64)]| {
+            let mut guess = Guess::default();
+            let all = windows.iter().cycle().take(20 * windows.len());
+            let mut ack = 0;
+            let mut each = all.filter_map(|&(raw, flight)| {
+                ack += 1 << 40;
+                (guess.raw, guess.last) = (0, raw);
+                guess.told(ack, raw);
+                guess.sent(flight, ack + flight, 1_448)
+            });
+            each.next()
+        };
+        assert_eq!(anew(&[(7_118, 7_118 << 2), (6_555, 6_555 << 2)]), Some(2));
+        // Always as much may be what an application sends; so may what leaves room.
+        assert_eq!(anew(&[(7_118, 7_118 << 2)]), None);
+        let some = [(7_118, 7_118 << 2), (6_555, 6_555 << 2), (9_000, 9_000)];
+        assert_eq!(anew(&some), Some(2));
+        let most = [&some[..], &[(9_001, 9_000), (9_002, 9_000)]].concat();
+        assert_eq!(anew(&most), None);
     }
 
     #[test]
