@@ -298,7 +298,7 @@ def whole() -> None:
         prints = (run.folder / end["side"] / "ss.txt").read_text().count("\n# 20") + 1
         assert prints >= 3, prints
         assert str(PORT) in (run.folder / end["side"] / "ss.txt").read_text()
-        assert (run.folder / end["side"] / "nstat.txt").read_text().count("# 20") == 2
+        assert (run.folder / end["side"] / "nstat.txt").read_text().count("# 20") > 3
     assert abs(manifest["clock"]["offset_ns"]) <= manifest["clock"]["error_ns"], manifest["clock"]
     assert [capture["dropped"] for capture in run.diagnosis()["captures"]] == [0, 0]
     assert "drops unknown" not in (run.folder / "diagnosis.txt").read_text()

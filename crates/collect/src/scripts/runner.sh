@@ -21,11 +21,17 @@ print() {
     { printf '# %s %s\n' "$(stamp)" "$*"; $gently "$@" 2>&1; } >>"$into"
 }
 print_file() { if [ -r "$2" ]; then print "$1" cat "$2"; fi; }
+# Of a print those lines that say this.
+print_lines() {
+    pattern=$1 into=samples/$2
+    shift 2
+    have "$1" || return 0
+    { printf '# %s %s\n' "$(stamp)" "$*"; $gently "$@" 2>/dev/null | grep -iE "$pattern"; } >>"$into"
+}
 
 at_begin_and_end() {
     if have nstat; then print nstat.txt nstat -as; else print netstat.txt netstat -s; fi
     print_file nfs.txt /proc/net/rpc/nfs
-    print_file nfsd.txt /proc/net/rpc/nfsd
     if grep -q ' fstype nfs' /proc/self/mountstats 2>/dev/null; then
         print_file mountstats.txt /proc/self/mountstats
     fi
@@ -33,10 +39,18 @@ at_begin_and_end() {
     if ethtool -S "$interface" >/dev/null 2>&1; then print ethtool.txt ethtool -S "$interface"; fi
 }
 
+# What the kernel and the interface's driver call what is sent again, and what is dropped for want of room.
+dropped='retrans|listen|backlogdrop|rcvqdrop|prune|rcvbuferrors|discard'
+dropped_by_driver='drop|miss|no_buf|out_of_buf|fifo_err|discard'
+
+# What is only told from the calls as it comes and goes with them.
 each_second() {
     # shellcheck disable=SC2086
     print ss.txt ss -tinm $set_of_connections
     for what in cpu io memory; do print_file psi-$what.txt /proc/pressure/$what; done
+    print_lines "$dropped" nstat.txt nstat -as
+    if [ -s samples/ethtool.txt ]; then print_lines "$dropped_by_driver" ethtool.txt ethtool -S "$interface"; fi
+    for file in /proc/net/rpc/nfsd /proc/fs/nfsd/pool_stats; do print_file nfsd.txt $file; done
 }
 
 # Tools that print by themselves, each second, with their own times.
