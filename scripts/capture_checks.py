@@ -309,6 +309,18 @@ def whole() -> None:
     Run("whole", "--client", "client", "--server", f"server:{PORT}").end(2).says("is there already; name a new folder with -o")
 
 
+def beneath() -> None:
+    """What passes at the server by a port of what lies beneath it, on whichever interface, is captured there as well."""
+    run = Run("beneath", "--client", "client", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "3s", "--beneath", "22")
+    ends = {end["side"]: end for end in run.end(0).is_whole(40)["ends"]}
+    assert (ends["client"]["interface"], ends["server"]["interface"]) == ("data0", "any"), ends
+    for side, expected in (("client", False), ("server", True)):
+        capture = run.folder / ends[side]["capture"]["file"]
+        conns = subprocess.run([SLOWSIDE, "conns", capture, "--format", "json"], capture_output=True, check=True)
+        ports = {c[end].rsplit(":", 1)[1] for c in json.loads(conns.stdout)["connections"] for end in ("client", "server")}
+        assert ("22" in ports) == expected and str(PORT) in ports, (side, ports)
+
+
 def local() -> None:
     """One end is where slowside runs."""
     run = Run("local", "--client", "local", "--server", f"server:{PORT}", "--server-address", SERVER, "--for", "3s", space="client")
@@ -585,7 +597,7 @@ def fleet() -> None:
     assert again.count("changed=0") == 2, again
 
 
-LONGEST_FIRST = (fleet, gone, waiting, watching, rights, cut, sudo, disk, whole, nat, between, clients, anonymised, interrupted, local, clock, containers, never, dry)
+LONGEST_FIRST = (fleet, gone, waiting, watching, rights, cut, sudo, disk, whole, nat, between, clients, anonymised, interrupted, local, beneath, clock, containers, never, dry)
 
 
 def checks() -> int:

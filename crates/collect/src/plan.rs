@@ -98,6 +98,8 @@ pub struct Asked {
     pub further: Vec<Place>,
     /// Hosts between both, [`BETWEEN_MOST`] at most.
     pub between: Vec<Place>,
+    /// Ports by which the server itself asks others: what lies beneath it.
+    pub beneath: Vec<u16>,
     /// How long, or at most, until what is waited for happens.
     pub seconds: u64,
     pub when: Option<When>,
@@ -222,6 +224,8 @@ pub struct EndPlan {
     pub host: String,
     pub address: Option<IpAddr>,
     pub interface: String,
+    /// The interface of its way to the other end, whose counters are sampled.
+    pub device: String,
     pub tool: Tool,
     pub filter: String,
     /// The program and its words.
@@ -408,10 +412,15 @@ fn end_plan(
         Side::Server => (Some(addresses.server?), addresses.client?),
         Side::Further(_) | Side::Between(_) => (None, addresses.server?),
     };
-    let filter = match by_port {
+    let mut filter = match by_port {
         true if port > 0 => format!("port {port}"),
         _ => filter(peer, port),
     };
+    let has_beneath = end.side == Side::Server && !asked.beneath.is_empty();
+    if has_beneath {
+        let beneath = asked.beneath.iter().map(|port| format!(" or port {port}"));
+        filter = format!("( {filter} ){}", beneath.collect::<String>());
+    }
     if is_virtual(end, addresses)
         && let Some(server) = own
     {
@@ -424,8 +433,18 @@ fn end_plan(
             snaplen,
         });
     }
-    let interface = path.interface.clone()?;
+    let device = path.interface.clone()?;
+    let mut interface = device.clone();
     let tool = Tool::of(&end.facts)?;
+    if has_beneath && asked.server_interface.is_none() {
+        // Its way to what it asks may leave by another one.
+        match (end.facts.system, tool) {
+            (System::Linux, Tool::Tcpdump) => "any".clone_into(&mut interface),
+            _ => notes.push(Note::OneInterface {
+                interface: interface.clone(),
+            }),
+        }
+    }
     let has = |tool: &&str| end.facts.has(tool);
     let samples = SAMPLES.into_iter().filter(has);
     Some(EndPlan {
@@ -436,6 +455,7 @@ fn end_plan(
         address: own,
         capture: capture(tool, &interface, snaplen, path.nanoseconds, &filter),
         interface,
+        device,
         tool,
         filter,
         folder: end.facts.folder.clone()?,
@@ -520,7 +540,7 @@ impl EndPlan {
             ("capture", &quote::line(&self.capture)),
             ("output", output),
             ("port", &plan.port.to_string()),
-            ("interface", &self.interface),
+            ("interface", &self.device),
         ];
         let runner = include_str!("scripts/runner.sh");
         let Some(ring_s) = ring_s else {

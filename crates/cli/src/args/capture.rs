@@ -31,6 +31,7 @@ Examples:
   slowside capture --client app1 --server array:2049 --dry-run
   slowside capture --client app1 --server array:2049 --also firewall
   slowside capture --client app1 --client app2 --server array:2049
+  slowside capture --client app1 --server db1:5432 --beneath 2049
   slowside capture --client app1 --server array:2049 --anonymise -o monday
   slowside capture --client app1 --server array:2049 --when 'p99 > 20ms'
   slowside capture --client kubectl:prod/app-0/shot --server docker:pg:5432")]
@@ -54,6 +55,13 @@ pub(crate) struct Capture {
     /// of them.
     #[arg(long, value_name = "[USER@]HOST")]
     pub(crate) also: Vec<End>,
+
+    /// A port by which the server itself asks others, such as 2049 of a database on NFS; may be given several times
+    ///
+    /// The server captures what passes by it as well, on all its interfaces, where --server-interface names none (Linux has
+    /// them in one). The answer then says how much of its time it waits for what lies beneath it.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) beneath: Vec<u16>,
 
     /// How long; 30s, if nothing is said. With --when how long that is waited for at most, 24h
     #[arg(long = "for", value_name = "DURATION", value_parser = time)]

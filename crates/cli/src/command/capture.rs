@@ -128,6 +128,7 @@ fn asked(args: &Capture) -> anyhow::Result<Asked> {
         further: further.iter().map(|host| host.place.clone()).collect(),
         between: args.also.iter().map(|host| host.place.clone()).collect(),
         between_interfaces: args.also_interface.clone(),
+        beneath: args.beneath.clone(),
         seconds: args.duration.unwrap_or(match args.when.is_empty() {
             true => USUAL_S,
             false => DAY_S,

@@ -25,6 +25,10 @@ pub enum Note {
         snaplen: u32,
     },
     ClocksDiffer(Offset),
+    /// What the server asks itself may pass by another one.
+    OneInterface {
+        interface: String,
+    },
 }
 
 impl fmt::Display for Note {
@@ -48,6 +52,11 @@ impl fmt::Display for Note {
                 "the {} hands packets on in larger pieces (offload): of what begins behind byte {snaplen} of one nothing is \
                  seen; --snaplen 0 takes whole packets",
                 side.name()
+            ),
+            Note::OneInterface { interface } => write!(
+                f,
+                "the server captures on {interface} alone: what it asks others by another \
+                 interface is not in it; --server-interface names one"
             ),
             Note::ClocksDiffer(offset) => write!(
                 f,

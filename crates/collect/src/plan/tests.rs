@@ -18,6 +18,7 @@ fn asked(client: &str, server: &str) -> Asked {
         further: Vec::new(),
         between: Vec::new(),
         between_interfaces: Vec::new(),
+        beneath: Vec::new(),
     }
 }
 
@@ -302,6 +303,41 @@ fn clocks_that_differ_and_offload_are_noted() {
     assert!(
         said[1].starts_with("the server's clock is 3.000 s ahead of the client's, within 1.500 ms"),
         "{said:?}"
+    );
+}
+
+#[test]
+fn what_the_server_asks_itself_is_captured_there_on_all_interfaces() {
+    let asked = Asked {
+        beneath: vec![2_049, 53],
+        ..asked("app1", "db:5432")
+    };
+    let planned = |server: Found| {
+        let client = both("", "").remove(0);
+        plan(&asked, vec![client, server], known(5_432), Vec::new()).expect("a plan")
+    };
+    let done = planned(both("", "").remove(1));
+    let [client, server] = done.ends.as_slice() else {
+        panic!("two ends");
+    };
+    assert_eq!(client.filter, "host 10.0.0.5 and port 5432");
+    assert_eq!(client.interface, "eth0");
+    assert_eq!(
+        server.filter,
+        "( host 10.0.0.1 and port 5432 ) or port 2049 or port 53"
+    );
+    assert_eq!(server.interface, "any");
+    assert!(done.notes.is_empty(), "{:?}", done.notes);
+    // Only Linux has all of them in one.
+    let mut sun = found(Side::Server, "system SunOS\ntool snoop\n", "");
+    sun.path = Some(Path::read("uid 0\ninterface net0\nsource 10.0.0.5\n"));
+    let done = planned(sun);
+    assert_eq!(done.ends[1].interface, "net0");
+    assert_eq!(
+        done.notes,
+        [Note::OneInterface {
+            interface: "net0".into()
+        }]
     );
 }
 
