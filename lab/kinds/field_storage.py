@@ -51,6 +51,16 @@ def runs_with_times(traces, with_times, refused, trace_times=None):
             expect.run("rows of another host", "diagnose", given("app-host.csv.gz"), **refused, says=[ANOTHER_HOST.replace(".", r"\.")])]
 
 
+def four_clocks(app_ms, client_ms, server_ms, operation_ns):
+    """What the application, both wires and the server itself measured, outermost first: each within (least, most) in ms; of a
+    distribution the operation's mean lies within a power of two."""
+    layers = [("application", app_ms), ("client-wire", client_ms), ("server-wire", server_ms)]
+    told = {"layers[3].layer": {"in": ["server-operation"]}, "layers[3].mean_ns": {"between": [0.5 * operation_ns, 2 * operation_ns]}}
+    for i, (name, (least, most)) in enumerate(layers):
+        told[f"layers[{i}].layer"], told[f"layers[{i}].mean_ns"] = {"in": [name]}, {"between": [1e6 * least, 1e6 * most]}
+    return told
+
+
 @kind("field-server-threads", "a server with few threads under many callers", field_case="A1",
       mild=dict(threads=16, callers=32, service_ms=6), harsh=dict(threads=8, callers=48, service_ms=4),
       healthy=dict(threads=64, callers=4, service_ms=0.2),
@@ -81,6 +91,7 @@ def server_threads(case, threads, callers, service_ms):
     with_times = {**cap, "json": {"budget.client_host_ns": {"between": [0, 0.2e6 * mean]}}}
     refused = {**cap, "json": {"budget.client_host_ns": {"in": [None]}}}
     storage = sum(r[4] - r[3] for r in served) / len(served)
+    app = mean_ms(rows, "t_enq_ns")
     runs = [
         expect.run("both ends", "diagnose", PAIR, **cap, says=[r"(?i)threads", r"queue +\d"]),
         expect.run("server alone", "diagnose", ["server.pcap"], **cap),
@@ -90,6 +101,8 @@ def server_threads(case, threads, callers, service_ms):
         *runs_with_times(traces, with_times, refused),
         expect.run("DTrace of the server", "diagnose", [*PAIR, "--server-app", "server-dtrace.txt"], **{**cap, "json": {
             "layers[2].layer": {"in": ["server-operation"]}, "layers[2].mean_ns": {"between": [0.5 * storage, 2 * storage]}}}),
+        expect.run("four clocks", "diagnose", [*PAIR, "--app", "app.csv.gz", "--server-app", "server-dtrace.txt"], **{**cap, "json": four_clocks(
+            (0.95 * app, 1.05 * app), (0.85 * mean, 1.1 * mean), (0.85 * mean - 0.7, 1.1 * mean - 0.6), storage)}),
     ]
     return expect.of_calls(seconds, mean, p99, CAUSES, find=["server-concurrency-cap"], facts=cap["facts"], forbid=cap["forbid"], runs=runs,
                            **carried(case, rows))
@@ -108,6 +121,7 @@ def client_slots(case, slots, callers, version="3"):
         served = server.log()
     traces = kept_evidence(case, rows, served)
     wire, app = mean_ms(rows, "t_issue_ns"), mean_ms(rows, "t_enq_ns")
+    storage = sum(r[4] - r[3] for r in served) / len(served)
     queue, host_s = app - wire, sum(r["t_issue_ns"] - r["t_enq_ns"] for r in nfsload.done(rows)) / 1e9
     seconds = nfsload.shares(rows, served, 0.3)
     # On the wire the rest is the server's: its threads run on the machine that all share here.
@@ -127,8 +141,8 @@ def client_slots(case, slots, callers, version="3"):
     refused = dict(side=found.side, **flat, json={"budget.client_host_ns": {"in": [None]}})
     runs = [expect.run("both ends", "diagnose", PAIR, **alone), expect.run("client alone", "diagnose", PAIR[:1], **flat),
             *runs_with_times(traces, with_times, refused, {k: v for k, v in with_times.items() if k != "cost_s"}),
-            expect.run("DTrace of the server", "diagnose", [*PAIR, "--app", "app.csv.gz", "--server-app", "server-dtrace.txt"], **{**with_times,
-                       "json": {"layers[0].layer": {"in": ["application"]}, "layers[0].mean_ns": {"between": [0.95e6 * app, 1.05e6 * app]}}})]
+            expect.run("four clocks", "diagnose", [*PAIR, "--app", "app.csv.gz", "--server-app", "server-dtrace.txt"], **{**with_times, "json": four_clocks(
+                (0.95 * app, 1.05 * app), (0.5 * wire, 1.05 * wire), (0.3 * wire, wire), storage)})]
     # On the wire the calls are as fast as the server; how near that is to fast enough, the application's clock does not say.
     found.side, found.cause, found.host_ns = sorted({"none", *found.side}), [None, *(found.cause or [])], 5_000_000
     found.find, found.facts, found.runs = flat["find"], flat["facts"], runs

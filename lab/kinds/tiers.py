@@ -85,14 +85,14 @@ $body$;
 """
 
 
-@kind("tier-nfs", "a database whose statements read from storage over NFS: the storage is slow, or the way to it, or the database",
+@kind("tier-nfs", "a database whose statements read from storage over NFS: the storage is slow, or the way to it, or the database", field_case="K66",
       mild=dict(reads=5, storage_ms=8), harsh=dict(reads=20, far_ms=2, sessions=3), healthy=dict(reads=2, storage_ms=0),
       draw=lambda d: dict(reads=d.randint(1, 20), storage_ms=d.choice([0, d.log_uniform(1, 20)]), far_ms=d.log_uniform(0.05, 3),
                           work_ms=d.choice([0, 0, d.log_uniform(5, 60)]), sessions=d.choice([1, 1, 2, 4])))
 def storage(case, reads, storage_ms=0, far_ms=0.1, work_ms=0, near_ms=0.2, sessions=1):
     turn = [f"select blocks({reads}, {{i}}){f', pg_sleep({work_ms / 1e3})' if work_ms else ''}", "think 15"]
     with case.bench(noise_limits=BUSY, routed=True) as b:
-        Ganesha(b, read_us=1000 * storage_ms)
+        below = Ganesha(b, read_us=1000 * storage_ms)
         noted = f"{b.scratch}/reads.csv"
         database = PostgreSQL(b, between=True, setup=READ_FROM_STORAGE.replace("STORAGE", b.server.address).replace("NOTED", noted))
         b.wire(f"both delay_us={near_ms * 1000:.0f}", at=0)
@@ -100,7 +100,7 @@ def storage(case, reads, storage_ms=0, far_ms=0.1, work_ms=0, near_ms=0.2, sessi
         work = [dict(work="script", steps=turn, secs=4, n=100)] * sessions
         with b.capture(middle=True, device="any"):
             rows = postgresql.load(b, work, address=database.address)
-        served = database.log()
+        served, taken = database.log(), [(end - began) / 1e6 for op, _, _, began, end, *_ in below.log() if op == "READ"]
         with open(noted) as file:
             read = [tuple(map(int, line.split(","))) for line in file]
         truth.write(f"{case.folder}/reads.csv.gz", ["process", "t_start_ns", "t_end_ns"], read)
@@ -122,8 +122,11 @@ def storage(case, reads, storage_ms=0, far_ms=0.1, work_ms=0, near_ms=0.2, sessi
         if far:
             tier["tiers[0].diagnosis.verdict.side"] = {"in": [far, "undetermined", "mixed", *(["client"] if far == "network" else [])]}
         said = dict(side=["server"], find=["downstream-wait"], first=[r"downstream-wait"], json=tier)
+        # With the storage's own capture it is known how much of a read is its own.
+        both = {**tier, "tiers[0].diagnosis.budget.server_ns": {"between": [0.9e6 * sum(taken) / len(taken), 1e6 * (beneath_ns / 1e6 / len(read) - 2 * far_ms) + 3e5]}}
         expectation.runs = [expect.run("at the database", "diagnose", ["server.pcap"], **said),
-                            expect.run("with its client", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said)]
+                            expect.run("with its client", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said),
+                            expect.run("with its storage as well", "diagnose", ["client.pcap", "server.pcap", "below.pcap"], **{**said, "json": both})]
     return expectation
 
 
