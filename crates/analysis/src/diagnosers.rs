@@ -393,11 +393,17 @@ impl Diagnosers {
         for (which, tiers) in self.tiers.iter_mut().enumerate() {
             self.gathered.tiers[which] = tiers.told(ended(which));
         }
-        for (waits, followed) in self.gathered.waits.iter_mut().zip(&mut self.followed) {
-            if let Some(followed) = followed.take() {
+        let Gathered { waits, tiers, .. } = &mut self.gathered;
+        for ((waits, tiers), followed) in waits.iter_mut().zip(tiers).zip(&mut self.followed) {
+            let told = followed.take().map(|followed| {
                 followed.told(|row, told| {
                     waits.insert(row, told.wait);
-                });
+                })
+            });
+            for (host, least_ns) in told.unwrap_or_default() {
+                for tier in tiers.iter_mut().filter(|t| t.host == host) {
+                    tier.least_ns = tier.least_ns.max(least_ns).min(tier.most_ns);
+                }
             }
         }
         let (calls, turns) = (self.calls.bounded(&results), self.turns.timed());

@@ -23,6 +23,7 @@ mod host;
 mod spans;
 #[cfg(test)]
 mod tests;
+mod whose;
 
 pub use beneath::{Beneath, Followed, Told};
 

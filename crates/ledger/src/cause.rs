@@ -67,7 +67,7 @@ causes! {
     Stall "stall",
     /// The server had the request and had not begun the operation that it times itself, or was done with that and had not answered.
     Dispatch "dispatch",
-    /// Calls of the server's own were under way to a server below it, while it worked on this call alone.
+    /// Calls of the server's own were under way to a server below it, while it worked on this call alone, or by a connection that is its session's own.
     Downstream "downstream",
     /// The same while it worked on several calls, or where such calls are under way at any time: whether this call needed them nothing tells.
     DownstreamShared "downstream-shared",

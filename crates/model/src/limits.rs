@@ -372,7 +372,7 @@ pub const SMB_FILES: usize = 4_096;
 pub const TIER_HOSTS: usize = 4_096;
 pub const TIER_CONNECTIONS: usize = 65_536;
 pub const TIER_SERVERS: usize = 64;
-/// Calls to such hosts, and of theirs, that are held against each other, in some 150 MB. Nothing is told of those beyond them.
+/// Calls to such hosts, and of theirs, that are held against each other, in some 200 MB. Nothing is told of those beyond them.
 pub const TIER_CALLS: usize = 2_097_152;
 
 /// Calls that were answered "ask again later" and were not yet; further ones are not known to be asked again.

@@ -132,7 +132,14 @@ impl ReadOptions<'_> {
             hosts: Arc::default(),
             ..self.config.clone()
         };
-        whole.diagnosis.tiers.clone_from(tiers);
+        // What lies beneath each call says more of them.
+        let better = std::mem::replace(&mut whole.diagnosis.tiers, tiers.clone());
+        for t in &mut whole.diagnosis.tiers {
+            let same = |b: &&TierResult| (b.capture, b.tier.host) == (t.capture, t.tier.host);
+            if let Some(better) = better.iter().find(same) {
+                t.tier = better.tier.clone();
+            }
+        }
         // Who looks names up waits for an answer or for none, who copies for a confirmation: there is nothing to judge.
         let unjudged = |t: &TierResult| KeptTier {
             tier: t.tier.clone(),

@@ -16,12 +16,14 @@
 //! asked, and end as it answers. How much of its time lies
 //! beneath them is measured; what goes on as well while nobody asks it anything is
 //! not counted. Where it works on several calls at a time, at least one of them
-//! waits and at most all do. A name that nobody answers for is waited for until
+//! waits and at most all do; a session that asks by a connection of its own is
+//! told apart by that. A name that nobody answers for is waited for until
 //! the request is answered, at most: when the server gives up no packet says. That
 //! it could not have worked meanwhile no packet says either: who reads ahead does.
-//! It costs what lies beneath calls while the server works on one alone (the line
-//! downstream of the ledger); where it works on several at a time, what they wait
-//! for is not told apart and stays with server-slow (downstream-shared).
+//! It costs what lies beneath calls while the server works on one alone, or is
+//! asked by its session alone (the line downstream of the ledger); where what
+//! several wait for is not told apart, it stays with server-slow
+//! (downstream-shared).
 //!
 //! # What to check next
 //! The diagnosis of the calls beneath, and a capture at the server below. Whether

@@ -1,15 +1,17 @@
 //! Calls to a host that asks as well into how long calls of its own were under way meanwhile.
 //!
 //! While the host worked on one request alone, what it asked is the least of what that may have waited for; what it asked
-//! while the request was there at all is the most. When a call was over is told late where the snap length cuts its answer:
+//! while the request was there at all is the most. What it asked on a connection that carries one session's work (whose.rs) is
+//! that session's alone. When a call was over is told late where the snap length cuts its answer:
 //! so they are held against each other when the capture is over, by their own times. A name that nobody answers for is
 //! perhaps waited for until what was asked meanwhile is answered.
 
 use super::spans::{Span, Spans};
+use super::whose::{self, ByConnection};
 use super::{asks, first_of};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
-use model::{Call, limits};
+use model::{Call, ConnectionId, limits};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -48,6 +50,7 @@ pub struct Followed {
 
 /// What a host was asked.
 struct Asked {
+    connection: ConnectionId,
     /// From its first byte until its answer's last.
     whole: Span,
     /// From its last byte until its answer's first.
@@ -65,6 +68,27 @@ pub struct Told {
     pub wait: Beneath,
 }
 
+/// What a session waits for by connections of its own, and what of that passes while the host waits by others as well.
+struct Session {
+    own: Spans,
+    besides: Spans,
+}
+
+impl Session {
+    fn of(own: Vec<Span>, shared: &Spans) -> Session {
+        let own = Spans::any(own);
+        Session {
+            besides: own.among(shared),
+            own,
+        }
+    }
+
+    /// What it waited within this span, by its own connections or those that all `share`.
+    fn within(&self, span: Span, shared: &Spans) -> i64 {
+        self.own.within(span) + shared.within(span) - self.besides.within(span)
+    }
+}
+
 /// Calls of a host's own that go on for more than one part in so many of the time in which nobody asks it anything are no
 /// part of its work for certain.
 const BACKGROUND: i64 = 20;
@@ -72,9 +96,9 @@ const BACKGROUND: i64 = 20;
 #[derive(Default)]
 struct Host {
     asked: Vec<Asked>,
-    /// When it waited for calls of its own: for certain, and perhaps.
-    surely: Vec<Span>,
-    perhaps: Vec<Span>,
+    /// When it waited for calls of its own: for certain, and perhaps; by which connection, which lookups share.
+    surely: Vec<(Option<ConnectionId>, Span)>,
+    perhaps: Vec<(Option<ConnectionId>, Span)>,
     /// When it asked for names that nobody answered for.
     in_vain: Vec<i64>,
 }
@@ -113,6 +137,7 @@ impl Followed {
             let number = number.filter(|_| call.response_time_ns().is_some());
             let wait = call.request_last.zip(call.response_first);
             host.asked.push(Asked {
+                connection: call.connection,
                 whole: (from, perhaps),
                 wait: wait.map_or((from, from), |(sent, answered)| {
                     (sent.time.0, answered.time.0)
@@ -124,9 +149,10 @@ impl Followed {
             if is_name && call.response_last.is_none() {
                 return host.in_vain.push(from);
             }
-            host.surely.push((from, surely));
+            let by = (!is_name).then_some(call.connection);
+            host.surely.push((by, (from, surely)));
             if surely < perhaps {
-                host.perhaps.push((surely, perhaps));
+                host.perhaps.push((by, (surely, perhaps)));
             }
         }
     }
@@ -140,42 +166,95 @@ impl Followed {
         is_back
     }
 
-    /// What lies beneath each call that has a number.
-    pub fn told(self, mut each: impl FnMut(u64, Told)) {
+    /// What lies beneath each call that has a number; gives how long each host waited for certain, summed over its calls.
+    pub fn told(self, mut each: impl FnMut(u64, Told)) -> Vec<(IpAddr, i64)> {
         let until = self.until;
-        for mut host in self.hosts.into_values() {
+        let mut waited = Vec::new();
+        for (address, mut host) in self.hosts {
+            let mut least_ns = 0i64;
             host.wait_in_vain();
-            let alone = Spans::one(host.asked.iter().map(|a| a.whole));
-            let surely = Spans::any(std::mem::take(&mut host.surely));
-            let least = alone.and(&surely);
-            let is_for_work = host.is_for_work(&surely);
-            let most = match host.perhaps.is_empty() {
-                true => surely,
-                false => {
-                    let perhaps = std::mem::take(&mut host.perhaps);
-                    Spans::any(surely.iter().chain(perhaps).collect())
-                }
+            let of_session = host.of_sessions();
+            let is_shared =
+                |by: &Option<ConnectionId>| by.is_none_or(|by| !of_session.contains_key(&by));
+            let of = |own: &[(Option<ConnectionId>, Span)], shared: bool| {
+                let those = own.iter().filter(|(by, _)| !shared || is_shared(by));
+                those.map(|(_, span)| *span).collect::<Vec<Span>>()
             };
-            let within = |span: Span| Beneath {
-                lo_ns: least.within(span),
-                hi_ns: most.within(span),
+            let alone = Spans::one(host.asked.iter().map(|a| a.whole));
+            let is_for_work = host.is_for_work(&Spans::any(of(&host.surely, false)));
+            let any =
+                |shared| Spans::any([of(&host.surely, shared), of(&host.perhaps, shared)].concat());
+            let least = alone.and(&Spans::any(of(&host.surely, true)));
+            // Of whom nothing is known, any of them may be for.
+            let (shared, most) = (any(true), any(false));
+            let sessions = host.by_session(&of_session, [&least, &shared]);
+            let within = |connection: ConnectionId, span: Span| match sessions.get(&connection) {
+                Some([surely, all]) => Beneath {
+                    lo_ns: surely.within(span, &least),
+                    hi_ns: all.within(span, &shared),
+                },
+                None => Beneath {
+                    lo_ns: least.within(span),
+                    hi_ns: most.within(span),
+                },
             };
             for asked in host.asked.iter().filter(|a| a.whole.1 <= until) {
                 let Some(number) = asked.number else {
                     continue;
                 };
-                let mut wait = within(asked.wait);
+                let mut wait = within(asked.connection, asked.wait);
                 if !is_for_work {
                     wait.lo_ns = 0;
                 }
-                let whole = within(asked.whole);
+                let whole = within(asked.connection, asked.whole);
+                if is_for_work {
+                    least_ns = least_ns.saturating_add(whole.lo_ns);
+                }
                 each(number, Told { whole, wait });
             }
+            waited.push((address, least_ns));
         }
+        waited
     }
 }
 
 impl Host {
+    /// For which of its clients' connections each of its own works, where that is known.
+    fn of_sessions(&self) -> ByConnection<ConnectionId> {
+        let asked = self.asked.iter().map(|a| (a.connection, a.whole));
+        let asked = spans(whose::by_connection(asked));
+        // Of one that is alone there is nothing to tell apart.
+        if asked.len() < 2 {
+            return ByConnection::default();
+        }
+        let own = self.surely.iter().chain(&self.perhaps);
+        let own = own.filter_map(|(by, span)| Some(((*by)?, *span)));
+        whose::whose(&asked, &spans(whose::by_connection(own)))
+    }
+
+    /// What each of those waits for that have connections of their own: by these alone.
+    fn by_session(
+        &self,
+        of_session: &ByConnection<ConnectionId>,
+        [least, shared]: [&Spans; 2],
+    ) -> ByConnection<[Session; 2]> {
+        let own = |all: &[(Option<ConnectionId>, Span)]| {
+            let those = all.iter().filter_map(|(by, span)| {
+                let session = of_session.get(&(*by)?)?;
+                Some((*session, *span))
+            });
+            whose::by_connection(those)
+        };
+        let mut perhaps = own(&self.perhaps);
+        let each = own(&self.surely).into_iter().map(|(session, surely)| {
+            let perhaps = perhaps.remove(&session).unwrap_or_default();
+            let all = [&surely[..], &perhaps].concat();
+            let both = [Session::of(surely, least), Session::of(all, shared)];
+            (session, both)
+        });
+        each.collect()
+    }
+
     /// Whether its own calls rest while nobody asks it anything; of a host that never rests nobody knows.
     fn is_for_work(&self, own: &Spans) -> bool {
         let work = Spans::any(self.asked.iter().map(|a| a.whole).collect());
@@ -206,10 +285,16 @@ impl Host {
                 until = until.max(to);
             }
             if until > from {
-                self.perhaps.push((from, until));
+                self.perhaps.push((None, (from, until)));
             }
         }
     }
+}
+
+fn spans(by: ByConnection<Vec<Span>>) -> ByConnection<Spans> {
+    by.into_iter()
+        .map(|(connection, spans)| (connection, Spans::any(spans)))
+        .collect()
 }
 
 /// When a call was under way: from when, to when for certain, and to when perhaps; as far as was seen where the capture

@@ -76,6 +76,18 @@ impl Spans {
         Spans::of(both)
     }
 
+    /// When any of these was, while others, of which there are many more, were.
+    pub(super) fn among(&self, others: &Spans) -> Spans {
+        let mut both = Vec::new();
+        for (from, to) in &self.spans {
+            let first = others.spans.partition_point(|(_, end)| end <= from);
+            let near = others.spans.iter().skip(first);
+            let near = near.take_while(|(begin, _)| begin < to);
+            both.extend(near.map(|(begin, end)| (*begin.max(from), *end.min(to))));
+        }
+        Spans::of(both)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = Span> {
         self.spans.iter().copied()
     }
@@ -85,6 +97,24 @@ impl Spans {
         let next = self.spans.iter().skip(1);
         let pairs = self.spans.iter().zip(next);
         pairs.map(|((_, from), (to, _))| (*from, *to)).collect()
+    }
+
+    /// From the first to the last.
+    pub(super) fn life(&self) -> Option<Span> {
+        let (first, last) = (self.spans.first()?, self.spans.last()?);
+        Some((first.0, last.1))
+    }
+
+    /// When the one began that holds the beginning of this span.
+    pub(super) fn begun(&self, (from, _): Span) -> Option<i64> {
+        let begun = self.spans.partition_point(|(begin, _)| *begin <= from);
+        let (begin, end) = self.spans.get(begun.checked_sub(1)?)?;
+        (from < *end).then_some(*begin)
+    }
+
+    /// Whether one of them has all of this span.
+    pub(super) fn holds(&self, span: Span) -> bool {
+        self.within(span) == span.1 - span.0
     }
 
     /// How much of them lies within this span.

@@ -496,3 +496,33 @@ fn bounds_of_each_and_their_sum() {
         );
     }
 }
+
+/// Two sessions that are both worked on for most of the time, each with a connection of its own to what lies beneath.
+#[test]
+fn what_passes_on_a_session_s_own_connection_is_that_session_s() {
+    let on = |id: u64, call: Call| Call {
+        connection: ConnectionId(id),
+        ..call
+    };
+    let mut calls = Vec::new();
+    for i in 0..40 {
+        let (one, other) = (100 * i, 100 * i + 30);
+        calls.push(on(1, call([1, 2], one, one + 90)));
+        calls.push(on(2, call([1, 2], other, other + 80)));
+        calls.push(on(8, call([2, 3], one + 5, one + 85)));
+        calls.push(on(9, call([2, 3], other + 5, other + 65)));
+    }
+    let told = beneath(&calls);
+    let count = |ms| told.iter().filter(|b| **b == exactly(ms)).count();
+    assert_eq!([told.len(), count(80), count(60)], [80, 40, 40]);
+    // By connections that all take in turn it may have been for either.
+    let turns = |c: &Call| match c.connection.0 {
+        8 | 9 => on(
+            8 + (c.request_first.map_or(0, |m| m.time.0) / (100 * MS)) as u64 % 2,
+            c.clone(),
+        ),
+        _ => c.clone(),
+    };
+    let told = beneath(&calls.iter().map(turns).collect::<Vec<_>>());
+    assert!(told.iter().all(|b| b.lo_ns < b.hi_ns), "{told:?}");
+}

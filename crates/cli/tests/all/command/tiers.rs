@@ -50,6 +50,16 @@ fn own(from: Ipv4Addr, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
 
 /// The same, of so long each.
 fn own_of(from: Ipv4Addr, took: i64, later: impl Fn(u32) -> i64) -> Vec<TestPacket> {
+    own_and(from, took, later, None)
+}
+
+/// The same, and one more of so long, at this time.
+fn own_and(
+    from: Ipv4Addr,
+    took: i64,
+    later: impl Fn(u32) -> i64,
+    more: Option<i64>,
+) -> Vec<TestPacket> {
     let mut c = Conversation::new((from, 900).into(), (BELOW, 2049).into());
     c.sequences(3_000_000, 4_000_000);
     c.at(0)
@@ -66,7 +76,43 @@ fn own_of(from: Ipv4Addr, took: i64, later: impl Fn(u32) -> i64) -> Vec<TestPack
         c.server(&rpc::record(&rpc::getattr_reply(i + 501)));
         c.after(NEAR).client_ack();
     }
+    if let Some(at) = more {
+        c.at(at)
+            .client(&rpc::record(&rpc::getattr_call(901, b"below")));
+        c.after(took);
+        c.server(&rpc::record(&rpc::getattr_reply(901)));
+        c.after(NEAR).client_ack();
+    }
     c.packets()
+}
+
+/// Calls of two clients, of which one comes when the host has worked for the other for 2 ms, and its own calls: by a
+/// connection that it once uses for a third one too, so that it is nobody's own.
+fn of_two() -> Vec<TestPacket> {
+    const ONCE: i64 = 5_000 * MS;
+    let other = Ipv4Addr::new(10, 0, 0, 4);
+    let third = {
+        let mut c = Conversation::new(
+            (Ipv4Addr::new(10, 0, 0, 5), 1000).into(),
+            (HOST, 2049).into(),
+        );
+        c.sequences(5_000_000, 6_000_000);
+        c.at(0)
+            .syn()
+            .after(NEAR)
+            .syn_ack()
+            .after(2 * WAY)
+            .client_ack();
+        c.at(ONCE)
+            .client(&rpc::record(&rpc::getattr_call(801, b"file")));
+        c.after(7 * MS)
+            .server(&rpc::record(&rpc::getattr_reply(801)));
+        c.after(2 * WAY).client_ack();
+        c.packets()
+    };
+    let own = own_and(HOST, 5 * MS, at_once, Some(ONCE + MS));
+    let all = [above(), asked_by(other, 2 * MS, 12 * MS), third, own];
+    all.into_iter().fold(Vec::new(), together)
 }
 
 fn together(mut a: Vec<TestPacket>, b: Vec<TestPacket>) -> Vec<TestPacket> {
@@ -311,17 +357,24 @@ fn of_each_call_alone_is_what_its_server_asked_meanwhile() {
 
 #[test]
 fn of_calls_at_a_time_there_are_bounds() {
-    let other = Ipv4Addr::new(10, 0, 0, 4);
     // A microsecond passes with each packet. The first is alone for 2 ms; then both are worked on until 12 ms, and the
     // host asks until 10.2 ms.
+    let rows = beneath("tiers-each-of-two", &[of_two()]);
+    are(&rows, HOST, "1900000,10002000", CALLS);
+    are(&rows, HOST, "0,8102000", CALLS);
+    are(&rows, BELOW, ",", 2 * CALLS + 1);
+}
+
+#[test]
+fn what_a_session_asks_by_a_connection_of_its_own_is_for_it_alone() {
+    let other = Ipv4Addr::new(10, 0, 0, 4);
     let host = together(
         together(above(), asked_by(other, 2 * MS, 12 * MS)),
         own(HOST, at_once),
     );
-    let rows = beneath("tiers-each-of-two", &[host]);
-    are(&rows, HOST, "1900000,10002000", CALLS);
+    let rows = beneath("tiers-each-its-own", &[host]);
+    are(&rows, HOST, "10002000,10002000", CALLS);
     are(&rows, HOST, "0,8102000", CALLS);
-    are(&rows, BELOW, ",", 2 * CALLS);
 }
 
 /// What lies beneath calls by their ledgers: to hosts, and of them.
@@ -343,18 +396,16 @@ fn charged(path: &str, cause: &str) -> [i64; 2] {
 
 #[test]
 fn each_call_s_ledger_has_what_lies_beneath_it() {
-    let two = Ipv4Addr::new(10, 0, 0, 4);
     let calls = i64::from(CALLS);
     let alone = together(above(), own(HOST, at_once));
-    let of_two = together(alone.clone(), asked_by(two, 2 * MS, 12 * MS));
     for (name, packets, expected) in [
         // A microsecond passes with each packet.
         ("alone", alone, [calls * 10_002_000, 0]),
         (
             "of-two",
-            of_two,
+            of_two(),
             [
-                calls * 1_900_000,
+                calls * 1_900_000 + 5_001_000,
                 calls * (10_002_000 - 1_900_000 + 8_102_000),
             ],
         ),
