@@ -412,7 +412,7 @@ impl CostOf {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Verdict {
     pub side: Side,
     /// The finding that carries the verdict.

@@ -221,6 +221,7 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
                 true if facts.halves[0].is_here() => Side::Server,
                 // They passed a capture on the way, and may have been lost behind it.
                 true => Side::Undetermined,
+                false if !arrived_all && may_have_come_before(facts, c) => Side::Undetermined,
                 false => Side::Network,
             }
         }
@@ -233,6 +234,17 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
         }
         _ => Side::Undetermined,
     }
+}
+
+/// Whether the server's capture may have begun behind SYNs that it lacks: it shows the connection for the first time sooner
+/// after its own beginning than the client waited.
+fn may_have_come_before(facts: &Facts<'_>, c: &ConnectionResult) -> bool {
+    let waited_ns = excess(c).unwrap_or(0);
+    let at_server = c.ends.get(1);
+    at_server.is_some_and(|(capture, first, _)| {
+        let began = facts.results.get(*capture).and_then(|r| r.first);
+        began.is_some_and(|began| first.time - began <= waited_ns)
+    })
 }
 
 /// Whether the SYN/ACK came a round trip after the last SYN: it answers that one, and is no late answer to the first.
@@ -412,7 +424,7 @@ mod tests {
     use super::*;
     use crate::results::Vantage;
     use ledger::Half;
-    use model::Time;
+    use model::{Mark, Time};
 
     /// SYNs sent and arrived, and when the connection was open.
     fn opened(sent: u32, arrived: u32, at: i64) -> Option<Finding> {
@@ -428,6 +440,7 @@ mod tests {
             c.handshake.seen = true;
             c.openings = vec![opening(sent), opening(arrived)];
             f.streams.connections = vec![c];
+            f.results[1].first = Some(Time(-10_000 * MS));
         })
     }
 
@@ -469,6 +482,41 @@ mod tests {
     #[test]
     fn attempts_that_do_not_arrive_are_the_network_s() {
         assert_eq!(opened(2, 1, 3_000 * MS).unwrap().side, Side::Network);
+    }
+
+    #[test]
+    fn what_a_capture_that_began_later_lacks_may_have_arrived() {
+        // The server's capture shows the connection so long after its own beginning; the client waited for 3 s.
+        let side = |began_before: i64| {
+            let found = found(Rule::SlowConnect, |f| {
+                let opening = |retries| Handshake {
+                    syn: Some(Time(0)),
+                    syn_ack: Some(Time(3_000 * MS)),
+                    ack: Some(Time(3_000 * MS)),
+                    syn_retries: retries,
+                    ..Handshake::default()
+                };
+                let mut c = connection();
+                c.handshake.seen = true;
+                c.openings = vec![opening(2), opening(0)];
+                let first = Mark {
+                    time: Time(9_000 * MS),
+                    ..Mark::default()
+                };
+                c.ends = vec![(0, Mark::default(), Mark::default()), (1, first, first)];
+                f.streams.connections = vec![c];
+                f.results[1].first = Some(first.time + -began_before);
+            });
+            found.map(|f| f.side)
+        };
+        assert_eq!(
+            [3_001 * MS, 3_000 * MS, MS].map(side),
+            [
+                Some(Side::Network),
+                Some(Side::Undetermined),
+                Some(Side::Undetermined)
+            ]
+        );
     }
 
     #[test]

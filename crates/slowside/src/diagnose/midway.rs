@@ -9,6 +9,7 @@ use crate::Error;
 use crate::config::{Captures, Event};
 use analysis::results::{CaptureResult, Side, Vantage};
 use analysis::text::{Text, Value, text};
+use analysis::verdict::exchanged;
 
 impl ReadOptions<'_> {
     /// The client's capture alone, if the other of both is of no host and says no more.
@@ -26,7 +27,9 @@ impl ReadOptions<'_> {
         else {
             return Ok(None);
         };
-        let is_told = matches!(d.diagnosis.verdict.side, Side::Network | Side::None);
+        // Of exchanged captures neither is known to be the client's.
+        let is_told = matches!(d.diagnosis.verdict.side, Side::Network | Side::None)
+            || d.diagnosis.verdict == exchanged();
         let is_clients = other.is_on_the_way && !own.is_on_the_way;
         if !is_clients || is_told || captures.are_piped() {
             return Ok(None);
