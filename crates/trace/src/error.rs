@@ -21,7 +21,7 @@ pub enum Error {
         cure: &'static str,
     },
     #[error(
-        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces, event histograms and AWR reports (text) of Oracle, distributions of DTrace, bpftrace and BCC, rows of nfsslower, ext4slower and biosnoop, PostgreSQL's log, MySQL's log of slow statements, pg_stat_statements and performance_schema's digests"
+        "{file}, line {line}: \"{text}\" is no latency log; --app and --server-app read CSV with a header (start_ns,end_ns or time,latency_us), fio latency logs, /proc/self/mountstats, nfsiostat output, extended SQL traces, event histograms and AWR reports (text) of Oracle, distributions of DTrace, bpftrace and BCC, rows of nfsslower, ext4slower and biosnoop, PostgreSQL's log, MySQL's log of slow statements, pg_stat_statements, performance_schema's digests and ganesha_stats"
     )]
     Unknown {
         file: String,

@@ -2,7 +2,9 @@
 
 use crate::lines::Lines;
 use crate::statements::{digests, mysql, postgresql};
-use crate::{Error, awr, blocks, csv, fio, histogram, mountstats, nfsiostat, slower, waits};
+use crate::{
+    Error, awr, blocks, csv, fio, ganesha, histogram, mountstats, nfsiostat, slower, waits,
+};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
@@ -25,6 +27,8 @@ pub(crate) enum Format {
     Mysql,
     /// Sums by statement, of either.
     Digests,
+    /// What NFS-Ganesha counts.
+    Ganesha,
 }
 
 impl Format {
@@ -42,6 +46,7 @@ impl Format {
             Format::Postgresql => "PostgreSQL's log",
             Format::Mysql => "MySQL's log of slow statements",
             Format::Digests => "sums by statement",
+            Format::Ganesha => "NFS-Ganesha's statistics",
         }
     }
 
@@ -126,6 +131,8 @@ impl Format {
             Ok(Format::Csv)
         } else if digests::is_header(first) {
             Ok(Format::Digests)
+        } else if lines.clone().any(|(_, l)| ganesha::is_head(l)) {
+            Ok(Format::Ganesha)
         } else if lines.clone().any(|(_, l)| mysql::is_entry(l)) {
             Ok(Format::Mysql)
         } else if lines.clone().any(|(_, l)| postgresql::is_entry(l)) {

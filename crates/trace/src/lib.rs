@@ -29,6 +29,7 @@ mod csv;
 mod error;
 mod fio;
 mod format;
+mod ganesha;
 mod histogram;
 pub mod host;
 mod lines;
@@ -37,6 +38,7 @@ mod nfsiostat;
 mod number;
 pub mod oracle;
 mod slower;
+mod snapshots;
 mod statements;
 #[cfg(test)]
 mod tests;
@@ -231,6 +233,7 @@ fn of_one_format(files: Vec<Lines>, limit: usize) -> Result<Application, Error> 
         Format::Postgresql => statements::postgresql::read(files, &mut into)?,
         Format::Mysql => statements::mysql::read(files, &mut into)?,
         Format::Digests => statements::digests::read(files, &mut into)?,
+        Format::Ganesha => ganesha::read(files, &mut into)?,
     }
     into.finish(first)
 }

@@ -237,14 +237,21 @@ fn culprit(facts: &Facts<'_>, c: &ConnectionResult) -> Side {
 }
 
 /// Whether the server's capture may have begun behind SYNs that it lacks: it shows the connection for the first time sooner
-/// after its own beginning than the client waited.
+/// after its own beginning than the client waited, and lacks what passed before that as well.
 fn may_have_come_before(facts: &Facts<'_>, c: &ConnectionResult) -> bool {
     let waited_ns = excess(c).unwrap_or(0);
     let at_server = c.ends.get(1);
-    at_server.is_some_and(|(capture, first, _)| {
+    let is_near = at_server.is_some_and(|(capture, first, _)| {
         let began = facts.results.get(*capture).and_then(|r| r.first);
         began.is_some_and(|began| first.time - began <= waited_ns)
-    })
+    });
+    let is_lacking = |o: &ConnectionResult| match o.openings.as_slice() {
+        [client, server] => client.syn.is_some() && server.syn.is_none(),
+        [client] => client.syn_ack.is_some(),
+        _ => false,
+    };
+    let mut before = facts.streams.connections.iter();
+    is_near && before.any(|o| o.first <= c.first + waited_ns && is_lacking(o))
 }
 
 /// Whether the SYN/ACK came a round trip after the last SYN: it answers that one, and is no late answer to the first.
@@ -487,7 +494,7 @@ mod tests {
     #[test]
     fn what_a_capture_that_began_later_lacks_may_have_arrived() {
         // The server's capture shows the connection so long after its own beginning; the client waited for 3 s.
-        let side = |began_before: i64| {
+        let side = |(began_before, lacks_another): (i64, bool)| {
             let found = found(Rule::SlowConnect, |f| {
                 let opening = |retries| Handshake {
                     syn: Some(Time(0)),
@@ -504,18 +511,17 @@ mod tests {
                     ..Mark::default()
                 };
                 c.ends = vec![(0, Mark::default(), Mark::default()), (1, first, first)];
+                let mut other = connection();
+                other.openings = vec![opening(0)];
                 f.streams.connections = vec![c];
+                f.streams.connections.extend(lacks_another.then_some(other));
                 f.results[1].first = Some(first.time + -began_before);
             });
             found.map(|f| f.side)
         };
         assert_eq!(
-            [3_001 * MS, 3_000 * MS, MS].map(side),
-            [
-                Some(Side::Network),
-                Some(Side::Undetermined),
-                Some(Side::Undetermined)
-            ]
+            [(3_001 * MS, true), (3_000 * MS, true), (MS, false)].map(side),
+            [Side::Network, Side::Undetermined, Side::Network].map(Some)
         );
     }
 

@@ -71,8 +71,8 @@ pub(crate) struct Diagnose {
     /// may be given beside another.
     ///
     /// PostgreSQL's log (log_min_duration_statement; with %r, csvlog or jsonlog statement by statement),
-    /// MySQL's log of slow statements, two snapshots of pg_stat_statements or of performance_schema's
-    /// digests; Oracle's AWR report (text).
+    /// MySQL's log of slow statements, two snapshots of pg_stat_statements, of performance_schema's
+    /// digests or of ganesha_stats; Oracle's AWR report (text).
     ///
     /// With --app or --server-app the answer has a table of layers, from the application to the
     /// server's operation.

@@ -3,26 +3,17 @@
 //! or CSV); and `events_waits_summary_global_by_event_name` of the same schema, of which waits for files (`wait/io/file/…`)
 //! are those of disks.
 //!
-//! Both count since their last reset. Two snapshots, in one file or several, are subtracted, statement by statement; the
-//! later one has counted more calls. One alone says what was so since the reset, and the words say that. A statement that
-//! counted less in the later one was forgotten in between, and counts whole.
+//! Both count since their last reset: two snapshots are subtracted, statement by statement (snapshots.rs).
 
 use crate::collector::Collector;
 use crate::csv::fields;
 use crate::lines::{At, Lines};
 use crate::number::scaled;
-use crate::{Error, OperationKind, Sample};
-use std::collections::BTreeMap;
-
-/// Snapshots, and statements of one, that are believed.
-const SNAPSHOTS: usize = 64;
-const STATEMENTS: usize = 100_000;
+use crate::snapshots::{KEYS, Snapshots};
+use crate::{Error, OperationKind};
 
 /// A quoted statement goes on over lines, this many bytes of them.
 const ROW_BYTES: usize = 1 << 20;
-
-/// Number and total of each statement.
-type Snapshot = BTreeMap<String, (u64, i64)>;
 
 /// Where the columns stand.
 #[derive(Clone)]
@@ -128,7 +119,7 @@ pub(crate) fn is_of_disks(line: &str) -> bool {
 }
 
 pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
-    let mut snapshots: Vec<Snapshot> = Vec::new();
+    let mut snapshots = Snapshots::default();
     let mut name = "";
     for file in files {
         let mut columns: Option<Columns> = None;
@@ -139,12 +130,10 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
             {
                 name = found.of.name();
                 columns = Some(found);
-                if snapshots.len() < SNAPSHOTS {
-                    snapshots.push(Snapshot::new());
-                }
+                snapshots.begin();
                 return Ok(());
             }
-            let (Some(columns), Some(snapshot)) = (&columns, snapshots.last_mut()) else {
+            let Some(columns) = &columns else {
                 return Ok(());
             };
             if !held.is_empty() {
@@ -157,53 +146,16 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
             if open && held.len() < ROW_BYTES {
                 return Ok(());
             }
-            row(&held, columns, snapshot, into, at);
+            row(&held, columns, &mut snapshots, into, at);
             held.clear();
             Ok(())
         })?;
     }
-    let calls = |s: &Snapshot| {
-        s.values()
-            .fold(0u64, |n, (calls, _)| n.saturating_add(*calls))
-    };
-    snapshots.sort_by_key(calls);
-    let none = Snapshot::new();
-    let last = snapshots.last().unwrap_or(&none);
-    let (first, words) = match snapshots.as_slice() {
-        [first, _, ..] => (
-            first,
-            format!("difference of {} snapshots", snapshots.len()),
-        ),
-        _ => (
-            &none,
-            "one snapshot: totals since the last reset; take one before and one after the problem"
-                .to_owned(),
-        ),
-    };
-    for (key, &(calls, total_ns)) in last {
-        let (before, before_ns) = first.get(key).copied().unwrap_or_default();
-        let change = calls
-            .checked_sub(before)
-            .zip(total_ns.checked_sub(before_ns));
-        let (count, ns) = change
-            .filter(|(_, ns)| *ns >= 0)
-            .unwrap_or((calls, total_ns));
-        if let Some(latency_ns) = ns.checked_div(i64::try_from(count).unwrap_or(i64::MAX)) {
-            into.sample(Sample {
-                from_ns: None,
-                until_ns: None,
-                kind: OperationKind::Other,
-                count,
-                latency_ns,
-                client: None,
-            });
-        }
-    }
-    into.format(format!("{name}, {words}"));
+    snapshots.told(name, into);
     Ok(())
 }
 
-fn row(line: &str, columns: &Columns, snapshot: &mut Snapshot, into: &mut Collector, at: At<'_>) {
+fn row(line: &str, columns: &Columns, snapshots: &mut Snapshots, into: &mut Collector, at: At<'_>) {
     let Some(found) = (match columns.separator {
         '\t' => Some(line.split('\t').map(Into::into).collect()),
         separator => fields(line, separator),
@@ -221,14 +173,12 @@ fn row(line: &str, columns: &Columns, snapshot: &mut Snapshot, into: &mut Collec
             .map(|i| columns.names.get(i).map(String::as_str).unwrap_or_default());
         return into.skip(at, format_args!("{calls} or {total} is no number"));
     };
-    if snapshot.len() >= STATEMENTS {
-        return into.skip(at, format_args!("more than {STATEMENTS} statements"));
-    }
     let keys: Vec<&str> = columns.keys.iter().map(|i| text(*i)).collect();
     if columns.of == Of::FileWaits && !keys.iter().any(|name| name.starts_with(FILES)) {
         // Locks, sockets, and the server's idling.
         return;
     }
-    let sum = snapshot.entry(keys.join("\u{1f}")).or_default();
-    *sum = (sum.0.saturating_add(calls), sum.1.saturating_add(total_ns));
+    if !snapshots.add(OperationKind::Other, keys.join("\u{1f}"), calls, total_ns) {
+        into.skip(at, format_args!("more than {KEYS} statements"));
+    }
 }

@@ -5,6 +5,7 @@ mod blocks;
 mod csv;
 mod files;
 mod fio;
+mod ganesha;
 mod histograms;
 mod oracle;
 mod random;
