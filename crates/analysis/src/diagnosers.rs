@@ -400,9 +400,12 @@ impl Diagnosers {
                     waits.insert(row, told.wait);
                 })
             });
-            for (host, least_ns) in told.unwrap_or_default() {
-                for tier in tiers.iter_mut().filter(|t| t.host == host) {
-                    tier.least_ns = tier.least_ns.max(least_ns).min(tier.most_ns);
+            for (host, calls, waited) in told.unwrap_or_default() {
+                // Where both are of the same calls, each bounds the other.
+                let same = |t: &&mut Tier| t.host == host && t.asked == calls && t.asks == t.calls;
+                for tier in tiers.iter_mut().filter(same) {
+                    tier.most_ns = tier.most_ns.min(waited.hi_ns);
+                    tier.least_ns = tier.least_ns.max(waited.lo_ns).min(tier.most_ns);
                 }
             }
         }

@@ -242,4 +242,6 @@ pub struct PlotRequest {
     pub last: Time,
     /// The most points of each curve of a direction.
     pub points: usize,
+    /// Whether the scale of its windows was concluded in that reading from what was sent into them.
+    pub concludes_scales: bool,
 }

@@ -4,9 +4,10 @@
 use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
+use crate::tiers::has_both;
 use analysis::filter::Filter;
 use analysis::peers::{self, Peer};
-use analysis::results::{CaptureResult, Diagnosis, OpResult, Side, TierResult, Vantage};
+use analysis::results::{CaptureResult, Diagnosis, Side, TierResult, Vantage};
 use analysis::text::{Value, text};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,7 +36,9 @@ impl ReadOptions<'_> {
             hosts: Arc::default(),
             ..self.config.clone()
         };
-        let plain = ReadOptions::new(None, &config);
+        // Rows that say whose they are are each client's own.
+        let app = self.app.filter(|app| app.names_clients());
+        let plain = ReadOptions::new(app, &config);
         let mut all = Vec::new();
         for files in &each {
             let read = plain.by_tiers(&with(captures, files), events)?;
@@ -46,6 +49,13 @@ impl ReadOptions<'_> {
         }
         if let Some(d) = self.through(captures, &each, &all, events)? {
             return Ok(d);
+        }
+        if self.config.filter.is_some() {
+            // What is asked for may be of one of them only.
+            let (asked, others): (Vec<Peer>, Vec<Peer>) =
+                all.into_iter().partition(|peer| has_both(&peer.diagnosis));
+            let asked = if asked.is_empty() { others } else { asked };
+            return self.of_all(captures, &each, asked, events);
         }
         if let Some(d) = self.in_tiers(captures, &each, &all, events)? {
             return Ok(d);
@@ -99,21 +109,30 @@ impl ReadOptions<'_> {
         }
         let mut d = self.of_all(captures, each, clients, events)?;
         let [_, common] = captures.lists();
-        let mut found = vec![false; servers.len()];
-        let tiers = d.diagnosis.tiers.iter_mut();
-        for tier in tiers.filter(|t| t.below.is_some()) {
-            for (files, is_found) in servers.iter().zip(&mut found) {
+        let mut left_out = Vec::new();
+        for files in &servers {
+            let mut is_found = false;
+            for tier in d.diagnosis.tiers.iter_mut().filter(|t| t.below.is_some()) {
                 if let Some(both) = self.at_both_ends(common, files, tier, events)? {
                     tier.below = Some(Box::new(both));
-                    *is_found = true;
+                    is_found = true;
                 }
             }
+            if !is_found {
+                left_out.push(*files);
+            }
         }
-        Ok(Some(d).filter(|_| found.iter().all(|is| *is)))
+        if left_out.len() == servers.len() {
+            return Ok(None);
+        }
+        left_out
+            .iter()
+            .for_each(|files| leave_out(&mut d.diagnosis, files));
+        Ok(Some(d))
     }
 
     /// Of hosts each of which works for the one before it: what the first two show, and beneath that, from both ends each,
-    /// what each asks the next.
+    /// what each asks the next. Where they do not ask each other all in one direction they are no such row.
     fn in_chain(
         &self,
         captures: &Captures,
@@ -136,34 +155,76 @@ impl ReadOptions<'_> {
             ..config.clone()
         };
         let plain = ReadOptions::new(None, &plain_config);
-        // Which end of the row nobody works for is told by the packets.
-        let ends = Captures::Two(row[0].clone(), row[1].clone());
-        let found = plain.as_is_best(&ends, events)?;
-        let of_first = found.diagnosis.captures.first().and_then(|c| c.side);
-        if of_first == Some(Vantage::Server) {
-            row.reverse();
+        let neighbours = |row: &[Vec<PathBuf>]| -> Vec<[Vec<PathBuf>; 2]> {
+            let pairs = row.iter().zip(row.iter().skip(1));
+            pairs.map(|(a, b)| [a.clone(), b.clone()]).collect()
+        };
+        let mut asks = Vec::new();
+        for [a, b] in neighbours(&row) {
+            let found = plain.as_is_best(&Captures::Two(a, b), events)?;
+            let of_first = found.diagnosis.captures.first().and_then(|c| c.side);
+            asks.push((of_first, has_both(&found.diagnosis)));
         }
-        let mut pairs = row.windows(2).map(|pair| match pair {
-            [client, server] => Captures::Sides {
-                client: client.clone(),
-                server: server.clone(),
-            },
-            _ => captures.clone(),
-        });
-        let Some(top) = pairs.next() else {
+        if self.config.filter.is_some()
+            && let Some(i) = asks.iter().position(|(_, has_both)| *has_both)
+            && let [Some(a), Some(b)] = [row.get(i), row.get(i + 1)]
+        {
+            // What is asked for is of two of them.
+            return read.by_tiers(&Captures::Two(a.clone(), b.clone()), events);
+        }
+        let all = |side: Vantage| asks.iter().all(|(of_first, _)| *of_first == Some(side));
+        if all(Vantage::Server) {
+            row.reverse();
+        } else if !all(Vantage::Client) {
+            // Two clients of two servers, of which one asks both.
+            let every_second = |from| {
+                row.iter()
+                    .skip(from)
+                    .step_by(2)
+                    .flatten()
+                    .cloned()
+                    .collect()
+            };
+            let two = Captures::Two(every_second(0), every_second(1));
+            return read.by_hops(&two, events);
+        }
+        let mut pairs = neighbours(&row).into_iter();
+        let Some([client, server]) = pairs.next() else {
             return read.by_tiers(captures, events);
         };
+        let top = Captures::Sides { client, server };
         let mut d = read.by_tiers(&top, events)?;
-        let below: Result<Vec<Diagnosed>, Error> =
-            pairs.map(|pair| plain.by_tiers(&pair, events)).collect();
-        let mut beneath: Option<Diagnosis> = None;
-        for pair in below?.into_iter().rev() {
-            let mut own = pair.diagnosis;
-            put_beneath(&mut own, beneath.take());
-            beneath = Some(own);
-        }
-        put_beneath(&mut d.diagnosis, beneath);
+        let pairs: Vec<[Vec<PathBuf>; 2]> = pairs.collect();
+        plain.put_beneath(&mut d.diagnosis, &pairs, events)?;
         Ok(d)
+    }
+
+    /// In place of what one end says of a host's own calls, what both do: of the first of these pairs, and beneath that of
+    /// the next.
+    fn put_beneath(
+        &self,
+        d: &mut Diagnosis,
+        pairs: &[[Vec<PathBuf>; 2]],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), Error> {
+        let Some(([host, server], deeper)) = pairs.split_first() else {
+            return Ok(());
+        };
+        for tier in d.tiers.iter_mut().filter(|t| t.below.is_some()) {
+            if self.at_both_ends(host, server, tier, events)?.is_none() {
+                continue;
+            }
+            let pair = Captures::Sides {
+                client: host.clone(),
+                server: server.clone(),
+            };
+            let mut both = self.by_tiers(&pair, events)?.diagnosis;
+            self.put_beneath(&mut both, deeper, events)?;
+            tier.below = Some(Box::new(both));
+            return Ok(());
+        }
+        pairs.iter().for_each(|[_, files]| leave_out(d, files));
+        Ok(())
     }
 
     /// The calls of a host to the server that its work waits for, if this is that one's capture.
@@ -239,7 +300,7 @@ impl ReadOptions<'_> {
         let hosts = self.config.hosts.iter();
         let (firsts, others): (Vec<Host>, Vec<Host>) =
             hosts.cloned().partition(|h| h.said == Some(own));
-        let app = self.app.filter(|_| !is_client);
+        let app = self.app.filter(|app| !is_client || app.names_clients());
         let server_app = self.config.server_app.as_ref().filter(|_| is_client);
         let is_less = !firsts.is_empty()
             || app.is_none() && self.app.is_some()
@@ -268,25 +329,13 @@ impl ReadOptions<'_> {
     }
 }
 
-/// In place of what one end says of a host's own calls, what both do.
-fn put_beneath(d: &mut Diagnosis, both: Option<Diagnosis>) {
-    let Some(both) = both else { return };
-    let unused = both.captures.iter().flat_map(|c| &c.files).next_back();
-    let file = unused.cloned().unwrap_or_default();
-    let mut tiers = d.tiers.iter_mut();
-    match tiers.find(|t| t.below.is_some()).filter(|_| has_both(&both)) {
-        Some(tier) => tier.below = Some(Box::new(both)),
-        None => d.notes.push(text!(
-            "{file} was left out: what the host before it asks there is no part of its work that could be told.",
-            file = Value::File(file.into())
-        )),
-    }
-}
-
-/// Whether any call is in both captures.
-fn has_both(d: &Diagnosis) -> bool {
-    let is_same = |op: &OpResult| op.matched.as_ref().is_some_and(|m| m.count > 0);
-    d.ops.iter().any(is_same)
+/// Says of a capture of a server beneath that nothing is made of it.
+fn leave_out(d: &mut Diagnosis, files: &[PathBuf]) {
+    let file = files.first().map(|f| f.display().to_string());
+    d.notes.push(text!(
+        "{file} was left out: what is asked there is no part of the work that could be told.",
+        file = Value::File(file.unwrap_or_default().into())
+    ));
 }
 
 /// The same, with these files in place of the first of two captures.

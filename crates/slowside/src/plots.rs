@@ -40,16 +40,19 @@ pub fn plots(
     }
     let mut drawn = HashMap::new();
     for (capture, inputs) in inputs.into_iter().enumerate() {
-        let requests = chosen.iter().flat_map(|c| c.ends.iter().zip(&c.ids));
-        let requests: Vec<PlotRequest> = requests
-            .filter(|((of, ..), _)| *of == capture)
-            .map(|((_, first, last), id)| PlotRequest {
-                connection: *id,
+        let of_one = |c: &ConnectionResult| {
+            let concludes_scales = knows_scales(c);
+            let ends = c.ends.clone().into_iter().zip(c.ids.clone());
+            let ends = ends.filter(move |((of, ..), _)| *of == capture);
+            ends.map(move |((_, first, last), id)| PlotRequest {
+                connection: id,
                 first: first.time,
                 last: last.time,
                 points: points.min(limits::PLOT_POINTS),
+                concludes_scales,
             })
-            .collect();
+        };
+        let requests: Vec<PlotRequest> = chosen.iter().flat_map(of_one).collect();
         if !requests.is_empty() {
             let (plots, problems) = draw(inputs, requests, events)?;
             let before = conns.captures.get(capture);
@@ -194,4 +197,10 @@ impl Handler for Collector {
     }
 
     fn close(&mut self, _: &Connection, (): (), _: ConnectionSummary, _: u64, _: Time) {}
+}
+
+/// Whether the scale of a window is known, which the pictures are to agree with.
+fn knows_scales(c: &ConnectionResult) -> bool {
+    let mut accounts = Direction::BOTH.into_iter().map(|d| &c.direction(d).account);
+    accounts.any(|account| account.window_scale.is_some())
 }

@@ -6,7 +6,7 @@ use crate::Error;
 use crate::config::{Captures, Config, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use analysis::compare::KeptTier;
-use analysis::results::TierResult;
+use analysis::results::{Diagnosis, OpResult, TierResult};
 use analysis::tiers::Only;
 use model::limits;
 use std::net::IpAddr;
@@ -108,6 +108,11 @@ impl ReadOptions<'_> {
             ..read
         }
         .as_is_best(captures, events)?;
+        // Of two captures nothing is left without the calls to such a host, if what they share is no call.
+        let are_two = judged.diagnosis.captures.len() == 2;
+        if are_two && !work.not_to.is_empty() && !has_both(&judged.diagnosis) {
+            return Ok(ByTiers { all, work: None });
+        }
         let work = Some(Work {
             judged,
             addresses,
@@ -145,7 +150,7 @@ impl ReadOptions<'_> {
             tier: t.tier.clone(),
             own: None,
         };
-        let saved = tiers.iter().take(limits::SAVED_TIERS);
+        let saved = whole.diagnosis.tiers.iter().take(limits::SAVED_TIERS);
         let mut kept: Vec<KeptTier> = saved.map(unjudged).collect();
         let judged = whole.diagnosis.tiers.iter_mut().zip(&work.shown);
         let judged = judged.map(|(t, is_shown)| (t.tier.calls > 0 && *is_shown, t));
@@ -183,6 +188,12 @@ impl ReadOptions<'_> {
 enum Role {
     Asked = 0,
     Asks = 1,
+}
+
+/// Whether any call is in both captures.
+pub(crate) fn has_both(d: &Diagnosis) -> bool {
+    let is_same = |op: &OpResult| op.matched.as_ref().is_some_and(|m| m.count > 0);
+    d.ops.iter().any(is_same)
 }
 
 /// The captures that show a host in this role: of two the other one may show nothing of it.

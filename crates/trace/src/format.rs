@@ -96,6 +96,12 @@ impl Format {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => {
                 return Err(not_text("UTF-16 text", "save it as UTF-8"));
             }
+            head if is_html(head) => {
+                return Err(not_text(
+                    "a page (HTML)",
+                    "have it written as text; Oracle's awrrpt.sql asks which",
+                ));
+            }
             head if head.contains(&0) => {
                 return Err(not_text(
                     "binary",
@@ -154,4 +160,11 @@ impl Format {
             })
         }
     }
+}
+
+fn is_html(head: &[u8]) -> bool {
+    let begin = head.trim_ascii_start();
+    let begin = begin.get(..begin.len().min(15)).unwrap_or_default();
+    let begin = begin.to_ascii_lowercase();
+    begin.starts_with(b"<html") || begin.starts_with(b"<!doctype html")
 }

@@ -10,8 +10,9 @@
 use crate::collector::Collector;
 use crate::lines::{At, Lines};
 use crate::number::scaled;
-use crate::snapshots::{KEYS, Snapshots};
+use crate::snapshots::{Counted, KEYS, Snapshots};
 use crate::{Error, OperationKind};
+use std::collections::BTreeMap;
 
 /// Whether it is above the rows of a print.
 pub(crate) fn is_head(line: &str) -> bool {
@@ -28,16 +29,27 @@ fn export(line: &str) -> Option<&str> {
 }
 
 pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error> {
-    let mut snapshots = Snapshots::default();
+    let mut prints = BTreeMap::<Rows, Snapshots>::new();
     for file in files {
         let mut reader = Reader::default();
         file.each(into, |into, at, line| {
-            reader.line(line, &mut snapshots, into, at);
+            reader.line(line, &mut prints, into, at);
             Ok(())
         })?;
     }
     into.of_servers();
-    snapshots.told("NFS-Ganesha's statistics", into);
+    // Exports tell again what whole prints do.
+    if prints
+        .iter()
+        .any(|(rows, s)| rows.is_whole() && !s.is_empty())
+    {
+        prints.retain(|rows, _| rows.is_whole());
+    }
+    let words: Vec<String> = prints.into_values().map(|s| s.told(into)).collect();
+    into.format(format!(
+        "NFS-Ganesha's statistics, {}",
+        words.join(", and ")
+    ));
     Ok(())
 }
 
@@ -49,42 +61,57 @@ struct Reader {
     exports: Vec<String>,
 }
 
-#[derive(Default, Clone, Copy, PartialEq, Eq)]
+/// Of which print rows are: each kind counts by itself.
+#[derive(Default, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Rows {
     #[default]
     None,
-    Operations,
+    /// Of all operations of a version.
+    Operations(String),
     Exports,
 }
 
+impl Rows {
+    fn is_whole(&self) -> bool {
+        matches!(self, Rows::Operations(_))
+    }
+}
+
 impl Reader {
-    fn line(&mut self, line: &str, snapshots: &mut Snapshots, into: &mut Collector, at: At<'_>) {
+    fn line(
+        &mut self,
+        line: &str,
+        prints: &mut BTreeMap<Rows, Snapshots>,
+        into: &mut Collector,
+        at: At<'_>,
+    ) {
         if let Some(number) = export(line) {
             let is_another = self.rows != Rows::Exports || self.exports.iter().any(|e| e == number);
+            self.rows = Rows::Exports;
             if is_another {
-                snapshots.begin();
+                prints.entry(Rows::Exports).or_default().begin();
                 self.exports.clear();
             }
-            self.rows = Rows::Exports;
             self.exports.push(number.to_owned());
             return;
         }
         if is_head(line) {
-            snapshots.begin();
-            self.rows = Rows::Operations;
+            self.rows = Rows::Operations(line.trim().to_owned());
+            prints.entry(self.rows.clone()).or_default().begin();
             return;
         }
         let found = match self.rows {
             Rows::None => return,
-            Rows::Operations => operation(line),
+            Rows::Operations(_) => operation(line),
             Rows::Exports => input_output(line),
         };
         let Some(found) = found else { return };
         let export = self.exports.last().filter(|_| self.rows == Rows::Exports);
         let key = |name: &str| format!("{} {name}", export.map_or("", String::as_str));
         match found {
-            Ok((name, count, total_ns)) => {
-                if !snapshots.add(kind(name), key(name), count, total_ns) {
+            Ok((name, counted)) => {
+                let print = prints.entry(self.rows.clone()).or_default();
+                if !print.add(kind(name), key(name), counted) {
                     into.skip(at, format_args!("more than {KEYS} operations"));
                 }
             }
@@ -94,7 +121,7 @@ impl Reader {
 }
 
 /// An operation, how often, and how long in all; nothing where a line is no row.
-type Row<'a> = Option<Result<(&'a str, u64, i64), &'static str>>;
+type Row<'a> = Option<Result<(&'a str, Counted), &'static str>>;
 
 /// `READ 286 0 0 | 0.014535 0.003547 0.251756`, without the duplicates of version 3 in version 4.
 fn operation(line: &str) -> Row<'_> {
@@ -109,8 +136,14 @@ fn operation(line: &str) -> Row<'_> {
     let mean_ns = took.split_whitespace().next().and_then(|ms| scaled(ms, 6));
     Some(match (count, mean_ns.filter(|ns| *ns >= 0)) {
         (Some(count), Some(ns)) => {
-            let total_ns = ns.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
-            Ok((name, count, total_ns))
+            let times = i64::try_from(count).unwrap_or(i64::MAX);
+            let counted = Counted {
+                count,
+                total_ns: ns.saturating_mul(times),
+                // A mean is told to the nanosecond.
+                unsure_ns: times / 2 + 1,
+            };
+            Ok((name, counted))
         }
         _ => Err("a count or a mean is no number"),
     })
@@ -128,7 +161,14 @@ fn input_output(line: &str) -> Row<'_> {
     let numbers: Option<Vec<u64>> = numbers.collect();
     Some(match numbers.as_deref() {
         Some([_, _, count, _, total_ns, ..]) => match i64::try_from(*total_ns) {
-            Ok(total_ns) => Ok((name, *count, total_ns)),
+            Ok(total_ns) => Ok((
+                name,
+                Counted {
+                    count: *count,
+                    total_ns,
+                    unsure_ns: 0,
+                },
+            )),
             Err(_) => Err("a sum of times is too large"),
         },
         _ => Err("it has fewer numbers than this print has"),

@@ -101,6 +101,15 @@ pub struct Application {
     pub first_skipped: Option<String>,
 }
 
+impl Application {
+    /// Whether each of its rows says whose it is.
+    #[must_use]
+    pub fn names_clients(&self) -> bool {
+        let mut rows = self.operations.iter();
+        !self.operations.is_empty() && rows.all(|row| row.client.is_some())
+    }
+}
+
 /// One operation as the application saw it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operation {

@@ -1,6 +1,7 @@
 //! Snapshots of counters that only grow into means of what came between the first and the last: numbers and totals by a key,
 //! in one file or several. One alone says what was so since they were reset, and the words say that. What counted less in
-//! the later one was forgotten in between, and counts whole.
+//! the later one was forgotten in between, and counts whole. Where totals were made of means that were rounded, what that may
+//! make of a difference is known: one that it may make by itself is left out.
 
 use crate::collector::Collector;
 use crate::{OperationKind, Sample};
@@ -10,8 +11,16 @@ use std::collections::BTreeMap;
 const MOST: usize = 64;
 pub(crate) const KEYS: usize = 100_000;
 
-/// Of one print: number and total in nanoseconds, by kind and key.
-type Snapshot = BTreeMap<(OperationKind, String), (u64, i64)>;
+/// Of one print, by kind and key.
+type Snapshot = BTreeMap<(OperationKind, String), Counted>;
+
+/// How often, how long in all, and by how much that may be wrong, in nanoseconds.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counted {
+    pub(crate) count: u64,
+    pub(crate) total_ns: i64,
+    pub(crate) unsure_ns: i64,
+}
 
 #[derive(Default)]
 pub(crate) struct Snapshots(Vec<Snapshot>);
@@ -26,13 +35,7 @@ impl Snapshots {
 
     /// What the print says of a key, more than once where it stands in several rows; whether there was room for it.
     #[must_use]
-    pub(crate) fn add(
-        &mut self,
-        kind: OperationKind,
-        key: String,
-        count: u64,
-        total_ns: i64,
-    ) -> bool {
+    pub(crate) fn add(&mut self, kind: OperationKind, key: String, counted: Counted) -> bool {
         let Some(print) = self.0.last_mut() else {
             return false;
         };
@@ -40,20 +43,26 @@ impl Snapshots {
             return false;
         }
         let sum = print.entry((kind, key)).or_default();
-        *sum = (sum.0.saturating_add(count), sum.1.saturating_add(total_ns));
+        sum.count = sum.count.saturating_add(counted.count);
+        sum.total_ns = sum.total_ns.saturating_add(counted.total_ns);
+        sum.unsure_ns = sum.unsure_ns.saturating_add(counted.unsure_ns);
         true
     }
 
-    /// The means of what came between them, of what is called so.
-    pub(crate) fn told(mut self, name: &str, into: &mut Collector) {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The means of what came between them; and which prints these are, in words.
+    pub(crate) fn told(mut self, into: &mut Collector) -> String {
         let all = |s: &Snapshot| {
             s.values()
-                .fold(0u64, |n, (count, _)| n.saturating_add(*count))
+                .fold(0u64, |n, counted| n.saturating_add(counted.count))
         };
         self.0.sort_by_key(all);
         let none = Snapshot::new();
         let last = self.0.last().unwrap_or(&none);
-        let (first, words) = match self.0.as_slice() {
+        let (first, mut words) = match self.0.as_slice() {
             [first, _, ..] => (first, format!("difference of {} snapshots", self.0.len())),
             _ => (
                 &none,
@@ -61,29 +70,41 @@ impl Snapshots {
                     .to_owned(),
             ),
         };
-        for (key, &(calls, total_ns)) in last {
-            let (before, before_ns) = first.get(key).copied().unwrap_or_default();
-            if calls == before {
-                // Where totals are made of means they differ by what those are rounded.
+        let mut rounded = 0u64;
+        for (key, now) in last {
+            let before = first.get(key).copied().unwrap_or_default();
+            let Some(count) = now.count.checked_sub(before.count) else {
+                sample(key.0, now.count, now.total_ns, into);
+                continue;
+            };
+            let ns = now.total_ns.saturating_sub(before.total_ns);
+            let is_exact = now.unsure_ns == 0 && ns >= 0;
+            if count == 0 {
                 continue;
             }
-            let change = calls
-                .checked_sub(before)
-                .zip(total_ns.checked_sub(before_ns));
-            let (count, ns) = change
-                .filter(|(_, ns)| *ns >= 0)
-                .unwrap_or((calls, total_ns));
-            if let Some(latency_ns) = ns.checked_div(i64::try_from(count).unwrap_or(i64::MAX)) {
-                into.sample(Sample {
-                    from_ns: None,
-                    until_ns: None,
-                    kind: key.0,
-                    count,
-                    latency_ns,
-                    client: None,
-                });
+            match is_exact || ns > now.unsure_ns.saturating_add(before.unsure_ns) {
+                true => sample(key.0, count, ns, into),
+                false => rounded += 1,
             }
         }
-        into.format(format!("{name}, {words}"));
+        if rounded > 0 {
+            words += &format!(
+                "; {rounded} left out whose times are rounded to more than they changed by"
+            );
+        }
+        words
+    }
+}
+
+fn sample(kind: OperationKind, count: u64, total_ns: i64, into: &mut Collector) {
+    if let Some(latency_ns) = total_ns.checked_div(i64::try_from(count).unwrap_or(i64::MAX)) {
+        into.sample(Sample {
+            from_ns: None,
+            until_ns: None,
+            kind,
+            count,
+            latency_ns,
+            client: None,
+        });
     }
 }

@@ -166,12 +166,13 @@ impl Followed {
         is_back
     }
 
-    /// What lies beneath each call that has a number; gives how long each host waited for certain, summed over its calls.
-    pub fn told(self, mut each: impl FnMut(u64, Told)) -> Vec<(IpAddr, i64)> {
+    /// What lies beneath each call that has a number; gives how many each host has of these, and how long it waited in all,
+    /// at least none where nothing is certain.
+    pub fn told(self, mut each: impl FnMut(u64, Told)) -> Vec<(IpAddr, u64, Beneath)> {
         let until = self.until;
         let mut waited = Vec::new();
         for (address, mut host) in self.hosts {
-            let mut least_ns = 0i64;
+            let (mut calls, mut sum) = (0, Beneath::default());
             host.wait_in_vain();
             let of_session = host.of_sessions();
             let is_shared =
@@ -207,12 +208,14 @@ impl Followed {
                     wait.lo_ns = 0;
                 }
                 let whole = within(asked.connection, asked.whole);
-                if is_for_work {
-                    least_ns = least_ns.saturating_add(whole.lo_ns);
-                }
+                calls += 1;
+                sum.add(Beneath {
+                    lo_ns: if is_for_work { whole.lo_ns } else { 0 },
+                    ..whole
+                });
                 each(number, Told { whole, wait });
             }
-            waited.push((address, least_ns));
+            waited.push((address, calls, sum));
         }
         waited
     }

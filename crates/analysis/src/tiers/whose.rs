@@ -12,6 +12,19 @@ use model::ConnectionId;
 /// Chance makes as much in one case of a million.
 const BEYOND_CHANCE: f64 = 14.0;
 
+/// Fewer calls of a connection prove nothing.
+const LEAST: usize = 8;
+
+/// Of more pairs of connections, the host's own and its clients', nothing is told.
+const PAIRS: usize = 2_000_000;
+
+/// Who has so much of an own connection's time beyond what chance gives may be whom it works for as well: the end of a
+/// session's work may come behind its answer.
+const NEARLY: f64 = 0.9;
+
+/// So many spans tell how much of it somebody has.
+const SAMPLE: usize = 64;
+
 pub(super) type ByConnection<T> = HashMap<ConnectionId, T, FixedState>;
 
 /// Spans by their connections.
@@ -31,14 +44,46 @@ pub(super) fn whose(
     asked: &ByConnection<Spans>,
     own: &ByConnection<Spans>,
 ) -> ByConnection<ConnectionId> {
-    let told = own.iter().filter_map(|(connection, spans)| {
-        let fits = |of: &Spans| spans.iter().all(|span| of.holds(span));
-        let mut clients = asked.iter().filter(|(_, of)| fits(of));
-        let (client, of) = clients.next()?;
-        let is_sure = clients.next().is_none() && proof(of, spans) > BEYOND_CHANCE;
-        is_sure.then_some((*connection, *client))
+    fn busy(of: &ByConnection<Spans>) -> Vec<(&ConnectionId, &Spans)> {
+        of.iter()
+            .filter(|(_, s)| s.iter().nth(LEAST - 1).is_some())
+            .collect()
+    }
+    let (asked, own) = (busy(asked), busy(own));
+    if asked.len().saturating_mul(own.len()) > PAIRS {
+        return ByConnection::default();
+    }
+    let told = own.into_iter().filter_map(|(connection, spans)| {
+        let holds_all = |of: &Spans| spans.iter().all(|span| of.holds(span));
+        let (client, of) = asked.iter().find(|(_, of)| holds_all(of))?;
+        let mut others = asked.iter().filter(|(other, _)| other != client);
+        let is_sure = proof(of, spans) > BEYOND_CHANCE
+            && !others.any(|(_, other)| has_nearly_all(other, spans));
+        is_sure.then_some((*connection, **client))
     });
     told.collect()
+}
+
+/// Whether nearly all of `own` lies within this client's calls, or begins within them.
+fn has_nearly_all(client: &Spans, own: &Spans) -> bool {
+    let every = own.iter().count().div_ceil(SAMPLE);
+    let (mut had, mut all, mut begun, mut count) = (0, 0, 0usize, 0usize);
+    for span in own.iter().step_by(every) {
+        had += client.within(span);
+        all += span.1 - span.0;
+        begun += usize::from(client.begun(span).is_some());
+        count += 1;
+    }
+    // Who is asked nearly all the time has as much of anything.
+    let usual = client.life().map_or(0.0, |life| busy(client, life));
+    let nearly = usual + NEARLY * (1.0 - usual);
+    had as f64 >= nearly * all as f64 || begun as f64 >= nearly * count as f64
+}
+
+/// For how much of this time these were.
+fn busy(of: &Spans, (from, to): Span) -> f64 {
+    let share = of.within((from, to)) as f64 / (to - from).max(1) as f64;
+    share.clamp(0.0, 1.0)
 }
 
 /// How unlikely it is by chance that all of `own` lies within `client`: the negative logarithm.
@@ -46,18 +91,14 @@ fn proof(client: &Spans, own: &Spans) -> f64 {
     let (Some(life), Some(whole)) = (own.life(), client.life()) else {
         return 0.0;
     };
-    let share = |of: &Spans, (from, to): Span| {
-        let busy = of.within((from, to)) as f64 / (to - from).max(1) as f64;
-        busy.clamp(0.0, 1.0)
-    };
     let pauses = client.between();
     let pauses = pauses
         .iter()
         .filter(|(from, to)| life.0 <= *from && *to <= life.1);
-    let rests = pauses.count() as f64 * -(1.0 - share(own, life)).max(f64::EPSILON).ln();
+    let rests = pauses.count() as f64 * -(1.0 - busy(own, life)).max(f64::EPSILON).ln();
     let begun: hashbrown::HashSet<i64, FixedState> =
         own.iter().filter_map(|span| client.begun(span)).collect();
-    let comes = begun.len() as f64 * -share(client, whole).max(f64::EPSILON).ln();
+    let comes = begun.len() as f64 * -busy(client, whole).max(f64::EPSILON).ln();
     rests.max(comes)
 }
 
@@ -115,6 +156,10 @@ mod tests {
         let mut pool = periodic(40, 100, 5, 80);
         pool.push((4_095, 4_099));
         assert_eq!(found(&asked, &[(8, pool)]), []);
+        // Another one has nearly all of it: it may be its, whose work goes on behind its answers.
+        let longer = [(1, periodic(40, 100, 0, 90)), (2, periodic(40, 100, 0, 60))];
+        let own = [(8, periodic(40, 100, 5, 56))];
+        assert_eq!(found(&longer, &own), []);
         // Within both.
         let both = [(1, periodic(40, 100, 0, 90)), (2, periodic(40, 100, 0, 95))];
         assert_eq!(found(&both, &[(8, periodic(40, 100, 5, 80))]), []);

@@ -101,6 +101,11 @@ pub(super) fn diagnosed(
                 files.iter().any(|f| f == file || file.starts_with(f))
             };
             let is_server = of.iter().all(|file| holds(&args.server, file));
+            // Of those that are given as the server's as well, packets say whether they lie beneath it.
+            let are_clients = each.iter().flatten().all(|file| holds(&args.client, file));
+            if is_server && !are_clients {
+                return Ok(peers(each, of, Captures::Two));
+            }
             if is_server {
                 let sides = |client, server| Captures::Sides { client, server };
                 return Ok(peers(each, of, sides));

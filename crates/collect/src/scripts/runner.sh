@@ -29,9 +29,14 @@ print_lines() {
     { printf '# %s %s\n' "$(stamp)" "$*"; $gently "$@" 2>/dev/null | grep -iE "$pattern"; } >>"$into"
 }
 
+print_nfsd() {
+    for file in /proc/net/rpc/nfsd /proc/fs/nfsd/pool_stats; do print_file nfsd.txt $file; done
+}
+
 at_begin_and_end() {
     if have nstat; then print nstat.txt nstat -as; else print netstat.txt netstat -s; fi
     print_file nfs.txt /proc/net/rpc/nfs
+    print_nfsd
     if grep -q ' fstype nfs' /proc/self/mountstats 2>/dev/null; then
         print_file mountstats.txt /proc/self/mountstats
     fi
@@ -50,7 +55,7 @@ each_second() {
     for what in cpu io memory; do print_file psi-$what.txt /proc/pressure/$what; done
     print_lines "$dropped" nstat.txt nstat -as
     if [ -s samples/ethtool.txt ]; then print_lines "$dropped_by_driver" ethtool.txt ethtool -S "$interface"; fi
-    for file in /proc/net/rpc/nfsd /proc/fs/nfsd/pool_stats; do print_file nfsd.txt $file; done
+    print_nfsd
 }
 
 # Tools that print by themselves, each second, with their own times.

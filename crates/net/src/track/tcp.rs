@@ -75,7 +75,9 @@ impl Tcp {
             meter: measured.then(|| Box::new(meter())),
             ..Tcp::default()
         };
+        let concludes = plot.flatten().is_none_or(|plot| plot.concludes_scales);
         for stream in &mut tcp.streams {
+            stream.window.concludes_scale(concludes);
             stream.queue = wanted.timelines.then(Box::default);
             stream.stamps = wanted.timelines.then(Box::default);
             stream.goes_unasked = wanted.bytes_alone;

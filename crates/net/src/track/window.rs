@@ -114,6 +114,8 @@ struct Guess {
     /// Whether it has sent into the last one, and left no room.
     has_sent: bool,
     has_filled: bool,
+    /// Whether nobody asks.
+    is_off: bool,
     /// Whether all was acknowledged when that was offered.
     was_anew: bool,
     /// What was offered last, as it stood in the packet, while not all was acknowledged: who sends more then waited for room.
@@ -228,6 +230,11 @@ impl Window {
         }
     }
 
+    /// Whether it may be concluded how it is scaled from what is sent into it.
+    pub(super) fn concludes_scale(&mut self, does: bool) {
+        self.guess.is_off = !does;
+    }
+
     pub(super) fn is_zero(&self) -> bool {
         self.zero.is_some()
     }
@@ -330,7 +337,7 @@ impl Window {
             full.stuck |= self.edge == before || self.offered < full.offered / 2;
         }
         self.acknowledged = ack;
-        if self.edge.is_none() {
+        if self.edge.is_none() && !self.guess.is_off {
             self.guess.raw = if sent > ack { told.raw } else { 0 };
             self.guess.last = told.raw;
             self.guess.told(ack, told.raw);

@@ -9,7 +9,7 @@ use crate::collector::Collector;
 use crate::csv::fields;
 use crate::lines::{At, Lines};
 use crate::number::scaled;
-use crate::snapshots::{KEYS, Snapshots};
+use crate::snapshots::{Counted, KEYS, Snapshots};
 use crate::{Error, OperationKind};
 
 /// A quoted statement goes on over lines, this many bytes of them.
@@ -151,7 +151,8 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
             Ok(())
         })?;
     }
-    snapshots.told(name, into);
+    let words = snapshots.told(into);
+    into.format(format!("{name}, {words}"));
     Ok(())
 }
 
@@ -178,7 +179,12 @@ fn row(line: &str, columns: &Columns, snapshots: &mut Snapshots, into: &mut Coll
         // Locks, sockets, and the server's idling.
         return;
     }
-    if !snapshots.add(OperationKind::Other, keys.join("\u{1f}"), calls, total_ns) {
+    let counted = Counted {
+        count: calls,
+        total_ns,
+        unsure_ns: 0,
+    };
+    if !snapshots.add(OperationKind::Other, keys.join("\u{1f}"), counted) {
         into.skip(at, format_args!("more than {KEYS} statements"));
     }
 }

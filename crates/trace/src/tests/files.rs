@@ -55,6 +55,15 @@ fn a_line_without_end_is_counted_and_the_next_one_read() {
 
 #[test]
 fn what_is_no_log_is_refused_with_the_cure() {
+    for page in [
+        "<html lang=\"en\"><head><title>AWR Report",
+        "\n<!DOCTYPE HTML>\n<html>",
+    ] {
+        assert_eq!(
+            error(page),
+            "log is a page (HTML); have it written as text; Oracle's awrrpt.sql asks which"
+        );
+    }
     assert_eq!(
         error(""),
         "log is empty; wait until the application has written and closed its log"

@@ -83,3 +83,46 @@ fn one_print_says_that_it_is_one_and_damage_is_counted() {
     let found = read(&EXPORTS[0].replace("READv3: \t 2342912", "READv3: \t 23x"));
     assert_eq!((found.skipped_lines, found.samples.len()), (1, 1));
 }
+
+#[test]
+fn prints_of_two_versions_are_two() {
+    let [a, b] = [0, 1].map(|i| format!("{}\n{}", FULL[i], VERSION_4[i]));
+    let found = read_named(&[("a", a.as_bytes()), ("b", b.as_bytes())], 100).unwrap();
+    assert_eq!(
+        found.format,
+        "NFS-Ganesha's statistics, difference of 2 snapshots, and difference of 2 snapshots"
+    );
+    let of = |kind| found.samples.iter().filter(move |s| s.kind == kind);
+    let reads: u64 = of(OperationKind::Read).map(|s| s.count).sum();
+    assert_eq!(reads, 489 + 341);
+    // Exports tell the same once more.
+    let all = format!("{}\n{}", FULL[0], EXPORTS[0]);
+    assert_eq!(
+        read(&all)
+            .samples
+            .iter()
+            .filter(|s| s.kind == OperationKind::Read)
+            .count(),
+        1
+    );
+}
+
+#[test]
+fn what_rounding_may_have_made_is_left_out() {
+    let print = |count, mean| {
+        format!(
+            "NFSv3 Detailed statistics\nGETATTR {count} 0 0 | {mean} 0.0 1.0\nREAD {count} 0 0 | 1.0 0.0 2.0\n"
+        )
+    };
+    let found = read(&(print(100_000_000, "0.003501") + &print(100_001_000, "0.003500")));
+    assert_eq!(
+        found.format,
+        "NFS-Ganesha's statistics, difference of 2 snapshots; 1 left out whose times are rounded to more than they changed by"
+    );
+    let told: Vec<(u64, i64)> = found
+        .samples
+        .iter()
+        .map(|s| (s.count, s.latency_ns))
+        .collect();
+    assert_eq!(told, [(1_000, 1_000_000)]);
+}

@@ -86,3 +86,47 @@ fn who_reads_one_pair_says_which_files_to_give() {
     let said = refused(line(&["diagnose", "--quiet", "--save", saved], &files));
     assert!(said.contains("one pair of captures"), "{said}");
 }
+
+#[test]
+fn an_application_s_rows_are_those_of_the_client_that_they_name() {
+    let all = files();
+    let [one, other, server] = all.as_slice() else {
+        panic!("three files");
+    };
+    // What each application noted: half a millisecond on either side of each call, and a millisecond of the second one's.
+    let columns = "protocol,op,client,request_first_ns,response_last_ns";
+    let mut rows = "client,op,start_ns,end_ns\n".to_owned();
+    for (file, beyond_ns) in [(one, 500_000), (other, 1_000_000)] {
+        let ends = ["--client", file, "--server", server];
+        let calls = line(
+            &["calls", "--quiet", "--format", "csv", "--columns", columns],
+            &[],
+        );
+        for row in said(calls.into_iter().chain(ends)).lines().skip(1) {
+            let cells: Vec<&str> = row.split(',').collect();
+            let [protocol, op, client, first, last] = cells.as_slice() else {
+                panic!("{row}");
+            };
+            let times = first.parse::<i64>().ok().zip(last.parse::<i64>().ok());
+            let (Some((first, last)), true) = (times, *protocol == "nfs3") else {
+                continue;
+            };
+            let (host, _) = client.rsplit_once(':').expect("a port");
+            rows += &format!("{host},{op},{},{}\n", first - beyond_ns, last + beyond_ns);
+        }
+    }
+    let app = folder("peers-app").join("app.csv");
+    fs::write(&app, rows).expect("a file");
+    let app = app.to_str().expect("a name");
+    let d = parsed(&said(line(
+        &["diagnose", "--quiet", "--format", "json", "--app", app],
+        &all,
+    )));
+    let mut above: Vec<i64> = Vec::new();
+    for peer in d["peers"].as_array().expect("a list") {
+        let ns = &peer["diagnosis"]["budget"]["client_host_ns"];
+        above.push(ns.as_i64().unwrap_or_else(|| panic!("{ns}")) / 10_000);
+    }
+    above.sort_unstable();
+    assert_eq!(above, [100, 200]);
+}

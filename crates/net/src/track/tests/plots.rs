@@ -10,6 +10,7 @@ use proptest::prelude::*;
 /// What is known of a connection after a first reading, to ask for its picture.
 fn request(summary: &ConnectionSummary, points: usize) -> PlotRequest {
     PlotRequest {
+        concludes_scales: true,
         connection: summary.id,
         first: summary.first.time,
         last: summary.last.time,
