@@ -313,6 +313,7 @@ pub fn track(data: &[u8]) {
         connection: ConnectionId(order),
         first: Time(0),
         last: Time(1_000_000_000),
+        concludes_scales: order % 2 == 0,
         points: POINTS,
     });
     let mut tracker = Tracker::new(Checker::default())
