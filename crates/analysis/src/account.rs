@@ -146,15 +146,8 @@ impl Account {
 
     /// What the server has at most, whatever of it it waited for an event or a lock; none where nothing bounds that.
     pub(crate) fn answering_ns(&self) -> Option<i64> {
-        let own = [
-            Cause::Service,
-            Cause::Queue,
-            Cause::Stall,
-            Cause::Dispatch,
-            Cause::Downstream,
-            Cause::DownstreamShared,
-        ];
-        let mut most = own.into_iter().map(|c| self.sums.of(c).hi_ns);
+        let own = Cause::OF_SERVER.into_iter();
+        let mut most = own.map(|c| self.sums.of(c).hi_ns);
         let elses = self.event_ns.saturating_add(self.lock_ns);
         most.try_fold(elses, |sum, ns| Some(sum.saturating_add(ns?)))
     }

@@ -118,6 +118,16 @@ causes! {
 }
 
 impl Cause {
+    /// What is the server's own time, whatever it did or waited for meanwhile.
+    pub const OF_SERVER: [Cause; 6] = [
+        Cause::Service,
+        Cause::Queue,
+        Cause::Stall,
+        Cause::Dispatch,
+        Cause::Downstream,
+        Cause::DownstreamShared,
+    ];
+
     /// Where it passes, and whose doing it is, for bytes of this direction.
     #[must_use]
     pub fn of(self, d: Direction) -> (Place, Place) {

@@ -249,16 +249,12 @@ impl Ledger {
     /// What looks like the server's own time, it may have waited for its reader: how large a window was, of
     /// which only that it closed is known, nobody can tell.
     pub fn doubt_reading(&mut self) {
-        const OWN: [Cause; 6] = [
-            Cause::Service,
-            Cause::Queue,
-            Cause::Stall,
-            Cause::Dispatch,
-            Cause::Downstream,
-            Cause::DownstreamShared,
-        ];
         let mut most = Bounds::exactly(0);
-        for c in self.charges.iter_mut().filter(|c| OWN.contains(&c.cause)) {
+        for c in self
+            .charges
+            .iter_mut()
+            .filter(|c| Cause::OF_SERVER.contains(&c.cause))
+        {
             c.ns.lo_ns = 0;
             most = most.plus(c.ns);
         }

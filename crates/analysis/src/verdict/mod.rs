@@ -152,22 +152,17 @@ fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
     if cause == Cause::NotWriting {
         return facts.account.basis != Basis::Streams;
     }
-    matches!(
+    let is_other = matches!(
         cause,
-        Cause::Service
-            | Cause::Queue
-            | Cause::Stall
-            | Cause::Dispatch
-            | Cause::Downstream
-            | Cause::DownstreamShared
-            | Cause::Lock
+        Cause::Lock
             | Cause::Nagle
             | Cause::NagleDelayedAck
             | Cause::Path
             | Cause::Loss
             | Cause::Outage
             | Cause::Fragments
-    )
+    );
+    is_other || Cause::OF_SERVER.contains(&cause)
 }
 
 /// What the verdict is, and what it rests on.
@@ -378,17 +373,9 @@ fn silent_ns(facts: &Facts<'_>) -> i64 {
 
 /// How long the server took to answer at most: what it did meanwhile, if anything, is not asked.
 fn answering_ns(facts: &Facts<'_>) -> i64 {
-    let own = [
-        Cause::Service,
-        Cause::Event,
-        Cause::Queue,
-        Cause::Stall,
-        Cause::Dispatch,
-        Cause::Downstream,
-        Cause::DownstreamShared,
-    ];
+    let own = Cause::OF_SERVER.into_iter().chain([Cause::Event]);
     let own = own.map(|c| facts.account.sums.of(c));
-    let most = own.iter().map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));
+    let most = own.map(|ns| ns.hi_ns.unwrap_or(ns.lo_ns));
     most.fold(0, i64::saturating_add)
 }
 
