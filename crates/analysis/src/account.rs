@@ -42,7 +42,7 @@ pub struct Account {
     pub stall_ns: i64,
     /// What the server's own times show that calls waited in it, for no reason that is known.
     pub dispatch_ns: i64,
-    /// What calls waited in the server while calls of its own were under way and it worked on nothing else.
+    /// What calls waited in the server for calls of its own that were for them for certain.
     pub downstream_ns: i64,
     pub outage_ns: i64,
     pub loss_ns: i64,

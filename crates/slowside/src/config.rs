@@ -63,6 +63,17 @@ pub struct Config {
     pub handed_on: bool,
 }
 
+impl Config {
+    /// Without what hosts noted themselves, which is of others than those that are read so.
+    pub(crate) fn unnoted(&self) -> Config {
+        Config {
+            server_app: None,
+            hosts: Arc::default(),
+            ..self.clone()
+        }
+    }
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {

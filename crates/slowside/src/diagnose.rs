@@ -288,9 +288,7 @@ impl<'a> ReadOptions<'a> {
         crate::spool(captures, events)?;
         let all = Config {
             filter: None,
-            hosts: Arc::default(),
-            server_app: None,
-            ..self.config.clone()
+            ..self.config.unnoted()
         };
         let matching = ReadOptions {
             app: None,

@@ -50,10 +50,8 @@ impl ReadOptions<'_> {
     /// For pairs of points, of which nothing is told but their calls: what hosts noted is of the ends.
     fn of_pairs(&self) -> Config {
         Config {
-            server_app: None,
-            hosts: Arc::default(),
             clock_offset_ns: None,
-            ..self.config.clone()
+            ..self.config.unnoted()
         }
     }
 

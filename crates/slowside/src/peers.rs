@@ -10,7 +10,6 @@ use analysis::peers::{self, Peer};
 use analysis::results::{CaptureResult, Diagnosis, Side, TierResult, Vantage};
 use analysis::text::{Value, text};
 use std::path::PathBuf;
-use std::sync::Arc;
 use trace::host::{End, Host};
 
 impl ReadOptions<'_> {
@@ -31,11 +30,7 @@ impl ReadOptions<'_> {
             .chain(self.config.peers.iter().map(Vec::as_slice))
             .collect();
         // What hosts noted is of those whose diagnosis is told.
-        let config = Config {
-            server_app: None,
-            hosts: Arc::default(),
-            ..self.config.clone()
-        };
+        let config = self.config.unnoted();
         // Rows that say whose they are are each client's own.
         let app = self.app.filter(|app| app.names_clients());
         let plain = ReadOptions::new(app, &config);
@@ -149,12 +144,8 @@ impl ReadOptions<'_> {
             config: &config,
             ..*self
         };
-        let plain_config = Config {
-            server_app: None,
-            hosts: Arc::default(),
-            ..config.clone()
-        };
-        let plain = ReadOptions::new(None, &plain_config);
+        let unnoted = config.unnoted();
+        let plain = ReadOptions::new(None, &unnoted);
         let neighbours = |row: &[Vec<PathBuf>]| -> Vec<[Vec<PathBuf>; 2]> {
             let pairs = row.iter().zip(row.iter().skip(1));
             pairs.map(|(a, b)| [a.clone(), b.clone()]).collect()
@@ -237,11 +228,9 @@ impl ReadOptions<'_> {
     ) -> Result<Option<Diagnosis>, Error> {
         let asked = format!("server = {}", tier.tier.below.address);
         let config = Config {
-            server_app: None,
-            hosts: Arc::default(),
             peers: Vec::new(),
             filter: Filter::parse(&asked).ok(),
-            ..self.config.clone()
+            ..self.config.unnoted()
         };
         let ends = Captures::Sides {
             client: host.to_vec(),

@@ -3,14 +3,13 @@
 //! That it does so is known when the captures were read; then they are read again for each.
 
 use crate::Error;
-use crate::config::{Captures, Config, Event};
+use crate::config::{Captures, Event};
 use crate::diagnose::{Diagnosed, ReadOptions};
 use analysis::compare::KeptTier;
 use analysis::results::{Diagnosis, OpResult, TierResult};
 use analysis::tiers::Only;
 use model::limits;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 /// Of so many hosts, those that most time lies beneath, the own calls are judged: the captures are read for each.
 const JUDGED: usize = 3;
@@ -132,11 +131,7 @@ impl ReadOptions<'_> {
         let tiers = &all.diagnosis.tiers;
         let mut whole = work.judged;
         // What others noted is of the work.
-        let config = Config {
-            server_app: None,
-            hosts: Arc::default(),
-            ..self.config.clone()
-        };
+        let config = self.config.unnoted();
         // What lies beneath each call says more of them.
         let better = std::mem::replace(&mut whole.diagnosis.tiers, tiers.clone());
         for t in &mut whole.diagnosis.tiers {

@@ -155,7 +155,6 @@ impl Guess {
         if ends((ack, raw)) > ends(self.farthest) {
             self.farthest = (ack, raw);
         }
-        // What was offered before is still there.
         let misses = match self.was_anew {
             true => &mut self.misses_anew,
             false => &mut self.misses,

@@ -115,6 +115,17 @@ fn of_two() -> Vec<TestPacket> {
     all.into_iter().fold(Vec::new(), together)
 }
 
+/// The same connection, captured so much nearer its client (or, where less than nothing, nearer its server).
+fn nearer(
+    seen: &[TestPacket],
+    client: (Ipv4Addr, u16),
+    server: Ipv4Addr,
+    way: i64,
+) -> Vec<TestPacket> {
+    let asked = delay(seen, client.into(), -way);
+    delay(&asked, (server, 2049).into(), way)
+}
+
 fn together(mut a: Vec<TestPacket>, b: Vec<TestPacket>) -> Vec<TestPacket> {
     a.extend(b);
     a.sort_by_key(|p| p.time);
@@ -201,10 +212,7 @@ fn a_host_may_have_another_address_on_the_way_to_its_storage() {
 
 #[test]
 fn with_the_client_s_capture_beside_it() {
-    let ends = [(CLIENT, 1000, -WAY), (HOST, 2049, WAY)];
-    let client = ends.into_iter().fold(above(), |seen, (host, port, ns)| {
-        delay(&seen, (host, port).into(), ns)
-    });
+    let client = nearer(&above(), (CLIENT, 1000), HOST, WAY);
     let host = together(above(), own(HOST, at_once));
     let d = diagnosis("tiers-pair", &[client, host]);
     is_told(&d);
@@ -214,15 +222,9 @@ fn with_the_client_s_capture_beside_it() {
 /// The original question, whole: the application's end, the database's, and the storage's.
 #[test]
 fn with_the_captures_of_its_client_and_of_its_storage() {
-    let hop = |seen: Vec<TestPacket>, [asks, asked]: [Ipv4Addr; 2], port, way: i64| {
-        let ends = [(asks, port, -way), (asked, 2049, way)];
-        ends.into_iter().fold(seen, |seen, (host, port, ns)| {
-            delay(&seen, (host, port).into(), ns)
-        })
-    };
-    let client = hop(above(), [CLIENT, HOST], 1000, WAY);
+    let client = nearer(&above(), (CLIENT, 1000), HOST, WAY);
     let host = together(above(), own(HOST, at_once));
-    let storage = hop(own(HOST, at_once), [HOST, BELOW], 900, -WAY);
+    let storage = nearer(&own(HOST, at_once), (HOST, 900), BELOW, -WAY);
     let orders = [
         [client.clone(), host.clone(), storage.clone()],
         [storage, client, host],
@@ -244,12 +246,6 @@ fn with_the_captures_of_its_client_and_of_its_storage() {
 #[test]
 fn a_row_of_hosts_is_told_tier_by_tier() {
     const STORAGE: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 8);
-    let lan = |seen: Vec<TestPacket>, [asks, asked]: [Ipv4Addr; 2], port| {
-        let ends = [(asks, port, WAY), (asked, 2049, -WAY)];
-        ends.into_iter().fold(seen, |seen, (host, port, ns)| {
-            delay(&seen, (host, port).into(), ns)
-        })
-    };
     // Each of its own calls takes the database 5 ms, 3 of which are the storage's.
     let deeper = || {
         let mut c = Conversation::new((BELOW, 901).into(), (STORAGE, 2049).into());
@@ -271,16 +267,11 @@ fn a_row_of_hosts_is_told_tier_by_tier() {
         }
         c.packets()
     };
-    let between = lan(own(HOST, at_once), [HOST, BELOW], 900);
-    let client = {
-        let ends = [(CLIENT, 1000, -WAY), (HOST, 2049, WAY)];
-        ends.into_iter().fold(above(), |seen, (host, port, ns)| {
-            delay(&seen, (host, port).into(), ns)
-        })
-    };
+    let between = nearer(&own(HOST, at_once), (HOST, 900), BELOW, -WAY);
+    let client = nearer(&above(), (CLIENT, 1000), HOST, WAY);
     let application = together(above(), own(HOST, at_once));
     let database = together(between, deeper());
-    let storage = lan(deeper(), [BELOW, STORAGE], 901);
+    let storage = nearer(&deeper(), (BELOW, 901), STORAGE, -WAY);
     let all = [
         client,
         application.clone(),
@@ -428,10 +419,7 @@ fn each_call_s_ledger_has_what_lies_beneath_it() {
 
 #[test]
 fn the_client_s_row_has_what_the_server_s_capture_shows() {
-    let ends = [(CLIENT, 1000, -WAY), (HOST, 2049, WAY)];
-    let client = ends.into_iter().fold(above(), |seen, (host, port, ns)| {
-        delay(&seen, (host, port).into(), ns)
-    });
+    let client = nearer(&above(), (CLIENT, 1000), HOST, WAY);
     let host = together(above(), own(HOST, at_once));
     for (test, ends) in [
         ("tiers-each-pair", [client.clone(), host.clone()]),
