@@ -50,5 +50,5 @@ pub fn pipeline(data: &[u8]) {
         ..Config::default()
     };
     // A capture that cannot be read is refused.
-    let _ = slowside::diagnose(&captures, None, &config, &mut |_| ());
+    let _ = slowside::diagnose(&captures, &config, &mut |_| ());
 }

@@ -196,9 +196,7 @@ impl RowMatch {
         }
         let between = self.whose.between_ns(&row, call);
         self.between.add(call.kind, between);
-        if self.whose == Whose::Server {
-            self.joined.add(&row, call, self.absolute);
-        }
+        self.joined.add(&row, call, self.absolute, self.whose);
         true
     }
 
@@ -307,13 +305,11 @@ impl RowMatch {
         let mut between = std::mem::take(&mut self.between);
         let by_offset = between.count();
         let by_connection = app.operations.iter().all(|o| o.session.is_some());
-        for (row, call) in &nested.pairs {
+        for ((row, call), is_only) in nested.pairs.iter().zip(&nested.is_only) {
             between.add(call.kind, self.whose.between_ns(row, call));
-            if self.whose == Whose::Server {
-                match by_connection {
-                    true => self.joined.add(row, call, true),
-                    false => self.joined.add_by_time(row, call),
-                }
+            match by_connection || *is_only {
+                true => self.joined.add(row, call, true, self.whose),
+                false => self.joined.add_by_time(row, call),
             }
         }
         let above = between.all();

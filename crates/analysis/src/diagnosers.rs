@@ -36,7 +36,6 @@ use model::{
 };
 use std::net::IpAddr;
 use std::sync::Arc;
-use trace::Application;
 
 /// Calls of known protocols are what the captures are about unless there are so many times more turns.
 const MINORITY: u64 = 10;
@@ -61,19 +60,19 @@ pub struct Diagnosers {
 
 impl Diagnosers {
     #[must_use]
-    pub fn new(captures: usize, options: Options, app: Option<&Arc<Application>>) -> Diagnosers {
+    pub fn new(captures: usize, options: Options) -> Diagnosers {
         let ends = Ends::of(&options.hosts);
         Diagnosers {
-            calls: Diagnoser::new(captures, options.clone(), app, Kind::Calls),
-            turns: Diagnoser::new(captures, options.clone(), app, Kind::Turns),
+            calls: Diagnoser::new(captures, options.clone(), Kind::Calls),
+            turns: Diagnoser::new(captures, options.clone(), Kind::Turns),
             lookups: Diagnoser::new(
                 captures,
                 Options {
+                    app: None,
                     server_app: None,
                     hosts: Arc::default(),
                     ..options
                 },
-                None,
                 Kind::Turns,
             ),
             gathered: Gathered::with(ends),

@@ -203,12 +203,13 @@ pub(crate) mod testing {
             clock_offset_ns: None,
             statements_bytes: u64::MAX,
             whole: true,
+            app: None,
             server_app: None,
             hosts: Default::default(),
             passes_on: false,
             has_peers: false,
         };
-        Diagnosers::new(2, options, None).finish(captures.to_vec())
+        Diagnosers::new(2, options).finish(captures.to_vec())
     }
 }
 

@@ -31,8 +31,17 @@ use ledger::{
 use model::{ConnectionId, Direction, DirectionAccount, Mark, Time, TimeClass};
 use serde::{Deserialize, Serialize};
 
-/// How long operations took, by the number of their call.
-pub type Operations = HashMap<u64, i64, foldhash::fast::FixedState>;
+/// What hosts timed themselves, by the number of the call.
+pub type Operations = HashMap<u64, Timed, foldhash::fast::FixedState>;
+
+/// An application's wait for a call, or a server's operation that serves one, by their own times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Timed {
+    pub ns: i64,
+    /// From when what encloses the other began, where both are on one clock: of an application until its request was on the
+    /// wire, of a server until it began to work on it.
+    pub before_ns: Option<i64>,
+}
 
 /// How long calls of a server's own were under way while it had a call, by the number of that.
 pub type WaitsBeneath = HashMap<u64, Beneath, foldhash::fast::FixedState>;
@@ -47,8 +56,8 @@ pub struct AtWork<'a> {
 
 impl AtWork<'_> {
     fn divide(&self, row: u64, ledger: &mut Ledger) {
-        if let Some(&ns) = self.operations.and_then(|o| o.get(&row)) {
-            ledger.time_operation(ns);
+        if let Some(timed) = self.operations.and_then(|o| o.get(&row)) {
+            ledger.time_operation(timed.ns);
         }
         if let Some(waits) = self.beneath.and_then(|b| b.get(&row)) {
             ledger.wait_downstream(waits.lo_ns, waits.hi_ns - waits.lo_ns);
@@ -88,6 +97,8 @@ pub struct Looked<'a> {
     pub server: Option<&'a AtServer>,
     /// How far the server's clock was ahead then.
     pub clock_offset_ns: i64,
+    /// How long its application waited for it, as that noted itself.
+    pub application: Option<Timed>,
 }
 
 /// What is known of a call once its captures were judged.
@@ -100,6 +111,8 @@ pub struct Judged {
     pub server: Option<SeenAtServer>,
     /// How far the server's clock was ahead then, in nanoseconds.
     pub clock_offset_ns: i64,
+    /// How long its application waited for it, as that noted itself.
+    pub application: Option<Timed>,
 }
 
 /// Who looks at them.

@@ -45,7 +45,7 @@ pub mod packets;
 pub mod path;
 pub mod peers;
 pub mod places;
-mod pressure;
+pub mod pressure;
 pub mod results;
 pub mod rounds;
 pub mod sent_again;

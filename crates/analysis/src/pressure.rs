@@ -22,6 +22,47 @@ use overlap::Slice;
 use std::sync::Arc;
 use trace::host::{Counter, Host, Sample, Series};
 
+/// A counter of a host that was high while calls were slow, and not else.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pressure {
+    pub side: Side,
+    pub counter: Counter,
+    pub device: String,
+}
+
+/// All of them, and when they were.
+#[derive(Default)]
+pub struct Pressures(Vec<(Pressure, Vec<[Time; 2]>)>);
+
+impl Pressures {
+    #[must_use]
+    pub fn of(hosts: &[HostResult]) -> Pressures {
+        let sides = hosts.iter().filter_map(|h| Some((h.side?, &h.series)));
+        let all = sides.flat_map(|(side, series)| series.iter().map(move |s| (side, s)));
+        let high = all.filter(|(_, s)| !s.high.is_empty());
+        let of = |(side, s): (Side, &SeriesResult)| {
+            let counter = Pressure {
+                side,
+                counter: s.counter,
+                device: s.device.clone(),
+            };
+            (counter, s.high.clone())
+        };
+        Pressures(high.map(of).collect())
+    }
+
+    /// Those of this time, on the calls' clock.
+    pub fn at(&self, time: Time) -> impl Iterator<Item = &Pressure> {
+        let is_high = move |high: &Vec<[Time; 2]>| {
+            let began = high.partition_point(|[from, _]| *from <= time);
+            let last = began.checked_sub(1).and_then(|i| high.get(i));
+            last.is_some_and(|[_, until]| time < *until)
+        };
+        let high = self.0.iter().filter(move |(_, high)| is_high(high));
+        high.map(|(counter, _)| counter)
+    }
+}
+
 /// Series of a host that are shown.
 const SHOWN: usize = 64;
 
@@ -121,7 +162,7 @@ impl Placed {
     }
 
     /// Those within the capture, and what its calls took meanwhile, on the calls' clock.
-    fn slices(&self, series: &Series, side: Option<Side>, load: &Load) -> Vec<(Slice, Time)> {
+    fn slices(&self, series: &Series, side: Option<Side>, load: &Load) -> Vec<(Slice, [Time; 2])> {
         let part = Part::of(series.counter, side);
         let within = series.samples.iter().filter(|s| self.holds(s));
         within
@@ -135,7 +176,7 @@ impl Placed {
                 let (from, until) = (on_calls(s.from_ns), on_calls(s.until_ns));
                 let (calls, ns) = load.between(part, from, until);
                 let milli = s.milli;
-                (Slice { calls, ns, milli }, from)
+                (Slice { calls, ns, milli }, [from, until])
             })
             .collect()
     }
@@ -175,19 +216,34 @@ fn disks(host: &Host, place: impl Fn(&Series) -> Placed) -> Option<DiskSum> {
     (sum.operations > 0).then_some(sum)
 }
 
+/// Intervals in their order, those that follow each other as one.
+fn together(times: impl Iterator<Item = [Time; 2]>) -> Vec<[Time; 2]> {
+    let mut all: Vec<[Time; 2]> = Vec::new();
+    for [from, until] in times {
+        match all.last_mut() {
+            Some([_, last]) if *last >= from => *last = until.max(*last),
+            _ => all.push([from, until]),
+        }
+    }
+    all
+}
+
 fn of_series(
     series: &Series,
     host: &Host,
-    slices: &[(Slice, Time)],
+    slices: &[(Slice, [Time; 2])],
     against: &Against<'_>,
     has_side: bool,
 ) -> Option<SeriesResult> {
-    let (most, max_at) = slices
+    let (most, [max_at, _]) = slices
         .iter()
-        .max_by_key(|(s, at)| (s.milli, std::cmp::Reverse(*at)))?;
+        .max_by_key(|(s, [from, _])| (s.milli, std::cmp::Reverse(*from)))?;
     let sum: i128 = slices.iter().map(|(s, _)| i128::from(s.milli)).sum();
     let high = high_milli(series.counter, host, against.fast_enough_ns);
     let plain: Vec<Slice> = slices.iter().map(|(s, _)| *s).collect();
+    let high = high.filter(|_| has_side);
+    let held = high.map(|high| overlap::held(&plain, high));
+    let explains = held.filter(|held| held.fit == Fit::Goes);
     Some(SeriesResult {
         counter: series.counter,
         device: series.device.to_string(),
@@ -195,9 +251,11 @@ fn of_series(
         mean_milli: i64::try_from(sum / slices.len() as i128).unwrap_or(i64::MAX),
         max_milli: most.milli,
         max_at: *max_at,
-        held: high
-            .filter(|_| has_side)
-            .map(|high| overlap::held(&plain, high)),
+        high: explains.map_or_else(Vec::new, |held| {
+            let high = slices.iter().filter(|(s, _)| s.milli >= held.high_milli);
+            together(high.map(|(_, times)| *times))
+        }),
+        held,
     })
 }
 

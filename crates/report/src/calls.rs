@@ -8,7 +8,8 @@ use crate::table::rows::{Form, RowWriter, hexadecimal, integer};
 use crate::table::{Cell, ColumnKind, EachElement, EachValue, Part, Table};
 use analysis::findings::Owners;
 use analysis::hops::CallHop;
-use analysis::ledgers::Judged;
+use analysis::ledgers::{Judged, Timed};
+use analysis::pressure::Pressure;
 use analysis::results::{Side, Why};
 use analysis::tiers::Beneath;
 use model::{Call, Endpoint, FieldKind, Mark, Protocol, SqlSession, Statement};
@@ -46,6 +47,8 @@ pub struct CallRow<'a> {
     pub hops: &'a [CallHop],
     /// How long of it, calls of its server's own were under way, where that makes any.
     pub beneath: Option<Beneath>,
+    /// Counters of hosts that were high as it began, and that go with slow calls.
+    pub pressures: &'a [Pressure],
 }
 
 impl RowWriter<Calls> {
@@ -56,6 +59,17 @@ impl RowWriter<Calls> {
 }
 
 impl CallRow<'_> {
+    /// How long its application waited for it, by its own row.
+    pub(crate) fn application(&self) -> Option<Timed> {
+        self.judged.and_then(|j| j.application)
+    }
+
+    fn after_wire_ns(&self) -> Option<i64> {
+        let application = self.application()?;
+        let until_there = application.before_ns? + self.call.response_time_ns()?;
+        Some(application.ns - until_there)
+    }
+
     fn marks(&self) -> [Option<Mark>; 4] {
         let c = self.call;
         [
@@ -198,6 +212,23 @@ fn hops(row: &CallRow<'_>, each: &mut EachElement<'_>) {
     }
 }
 
+/// A counter of a host.
+const PRESSURE: &[Part] = &[
+    Part::new("side", ColumnKind::Text),
+    Part::new("counter", ColumnKind::Text),
+    Part::new("device", ColumnKind::Text),
+];
+
+fn pressures(row: &CallRow<'_>, each: &mut EachElement<'_>) {
+    for p in row.pressures {
+        each(&[
+            p.side.name().into(),
+            p.counter.name().into(),
+            (&*p.device).into(),
+        ]);
+    }
+}
+
 /// What the protocol says of it.
 fn detail(row: &CallRow<'_>, each: &mut EachValue<'_>) {
     let call = row.call;
@@ -266,6 +297,7 @@ mod tests {
             order: 3,
             hops: &[],
             beneath: None,
+            pressures: &[],
         }
     }
 
@@ -295,6 +327,7 @@ mod tests {
                     inner_ns,
                 }),
                 clock_offset_ns: 0,
+                application: None,
             };
             let owners = Owners::default();
             let row = CallRow {
@@ -317,10 +350,10 @@ mod tests {
     #[test]
     fn a_row_has_every_column() {
         expect![[r#"
-            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,12,13,1700000000000000000,1700000000001000000,1700000000021000000,1700000000025000000,25000000,1000000,20000000,4000000,180,65700,ok,4,0,"{""file"":""00000000deadbeef"",""offset"":1048576,""eof"":true,""stable"":""FILE_SYNC"",""operations"":""SEQUENCE,PUTFH,READ"",""path"":""/srv/a \""b\""""}",,,,,,,,false,,,,,,[],7,3,1,2,0,0,,,,,,,,"/srv/a ""b""",,,[],,
+            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,12,13,1700000000000000000,1700000000001000000,1700000000021000000,1700000000025000000,25000000,1000000,20000000,4000000,180,65700,ok,4,0,"{""file"":""00000000deadbeef"",""offset"":1048576,""eof"":true,""stable"":""FILE_SYNC"",""operations"":""SEQUENCE,PUTFH,READ"",""path"":""/srv/a \""b\""""}",,,,,,,,false,,,,,,[],7,3,1,2,0,0,,,,,,,,"/srv/a ""b""",,,[],,,,,,[]
         "#]].assert_eq(&row(Form::Csv, &samples::call()));
         expect![[r#"
-            {"capture":"a,1.pcap","protocol":"nfs4.1","op":"READ","client":"10.0.0.1:700","server":"[fe80::1]:2049","id":"0x4ecb8123","request_first_frame":10,"request_last_frame":11,"response_first_frame":12,"response_last_frame":13,"request_first_ns":1700000000000000000,"request_last_ns":1700000000001000000,"response_first_ns":1700000000021000000,"response_last_ns":1700000000025000000,"response_time_ns":25000000,"request_transfer_ns":1000000,"wait_ns":20000000,"response_transfer_ns":4000000,"request_bytes":180,"response_bytes":65700,"outcome":"ok","outstanding":4,"retransmits":0,"detail":{"file":"00000000deadbeef","offset":1048576,"eof":true,"stable":"FILE_SYNC","operations":"SEQUENCE,PUTFH,READ","path":"/srv/a \"b\""},"server_capture":null,"server_request_first_frame":null,"server_request_last_frame":null,"server_response_first_frame":null,"server_response_last_frame":null,"client_response_lo_ns":null,"client_response_hi_ns":null,"in_diagnosis":false,"network_out_ns":null,"server_ns":null,"network_back_ns":null,"server_request_first_ns":null,"server_response_last_ns":null,"ledger":[],"connection":7,"order":3,"request_sequence":1,"response_sequence":2,"request_held_ns":0,"response_held_ns":0,"server_request_last_ns":null,"server_response_first_ns":null,"statement":null,"sql":null,"user":null,"database":null,"program":null,"path":"/srv/a \"b\"","unmatched":null,"side":null,"hops":[],"beneath_lo_ns":null,"beneath_hi_ns":null}
+            {"capture":"a,1.pcap","protocol":"nfs4.1","op":"READ","client":"10.0.0.1:700","server":"[fe80::1]:2049","id":"0x4ecb8123","request_first_frame":10,"request_last_frame":11,"response_first_frame":12,"response_last_frame":13,"request_first_ns":1700000000000000000,"request_last_ns":1700000000001000000,"response_first_ns":1700000000021000000,"response_last_ns":1700000000025000000,"response_time_ns":25000000,"request_transfer_ns":1000000,"wait_ns":20000000,"response_transfer_ns":4000000,"request_bytes":180,"response_bytes":65700,"outcome":"ok","outstanding":4,"retransmits":0,"detail":{"file":"00000000deadbeef","offset":1048576,"eof":true,"stable":"FILE_SYNC","operations":"SEQUENCE,PUTFH,READ","path":"/srv/a \"b\""},"server_capture":null,"server_request_first_frame":null,"server_request_last_frame":null,"server_response_first_frame":null,"server_response_last_frame":null,"client_response_lo_ns":null,"client_response_hi_ns":null,"in_diagnosis":false,"network_out_ns":null,"server_ns":null,"network_back_ns":null,"server_request_first_ns":null,"server_response_last_ns":null,"ledger":[],"connection":7,"order":3,"request_sequence":1,"response_sequence":2,"request_held_ns":0,"response_held_ns":0,"server_request_last_ns":null,"server_response_first_ns":null,"statement":null,"sql":null,"user":null,"database":null,"program":null,"path":"/srv/a \"b\"","unmatched":null,"side":null,"hops":[],"beneath_lo_ns":null,"beneath_hi_ns":null,"application_ns":null,"before_wire_ns":null,"after_wire_ns":null,"host_pressure":[]}
         "#]].assert_eq(&row(Form::Jsonl, &samples::call()));
     }
 
@@ -333,7 +366,7 @@ mod tests {
         call.text = None;
         call.outcome = Outcome::NoResponse(Reason::AfterCapture);
         expect![[r#"
-            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,,,1700000000000000000,1700000000001000000,,,,1000000,,,180,65700,no-response,4,0,"{""path"":""/srv/a \""b\"""",""reason"":""after-capture""}",,,,,,,,false,,,,,,[],7,3,1,,0,0,,,,,,,,"/srv/a ""b""",,,[],,
+            "a,1.pcap",nfs4.1,READ,10.0.0.1:700,[fe80::1]:2049,0x4ecb8123,10,11,,,1700000000000000000,1700000000001000000,,,,1000000,,,180,65700,no-response,4,0,"{""path"":""/srv/a \""b\"""",""reason"":""after-capture""}",,,,,,,,false,,,,,,[],7,3,1,,0,0,,,,,,,,"/srv/a ""b""",,,[],,,,,,[]
         "#]].assert_eq(&row(Form::Csv, &call));
         let json: serde_json::Value = serde_json::from_str(&row(Form::Jsonl, &call)).expect("JSON");
         assert!(json["response_time_ns"].is_null());

@@ -147,6 +147,24 @@ fn about(row: &CallRow<'_>) -> Vec<String> {
     if let Some(path) = row.file_path() {
         parts.push(harmless(path));
     }
+    if let Some(application) = row.application() {
+        let before = application.before_ns.map_or_else(String::new, |ns| {
+            format!(", {} of it before the wire", format_duration(ns))
+        });
+        let waited = format_duration(application.ns);
+        parts.push(format!("its application waits {waited}{before}"));
+    }
+    parts.extend(row.pressures.iter().map(|p| {
+        let device = match p.device.as_str() {
+            "" => String::new(),
+            device => format!(" of {}", harmless(device)),
+        };
+        format!(
+            "high at the {}: {}{device}",
+            p.side.name(),
+            p.counter.name()
+        )
+    }));
     if let Some(statement) = row.statement() {
         parts.push(harmless(&statement.normal));
     }
@@ -179,6 +197,7 @@ mod tests {
             order: 1,
             hops: &[],
             beneath: None,
+            pressures: &[],
         };
         let mut text = CallsText::new(TimeZone::UTC);
         let mut out = Vec::new();
@@ -206,6 +225,7 @@ mod tests {
             in_diagnosis: true,
             server: None,
             clock_offset_ns: 0,
+            application: None,
         };
         let mut far = call.clone();
         for mark in [&mut far.request_first, &mut far.response_last] {

@@ -1,6 +1,6 @@
 //! What changed between two runs, for programs: `slowside.compare/1`.
 
-use crate::{classes, tiers, value};
+use crate::{classes, layers, tiers, value};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Run, Shared};
 use analysis::compare::snapshot::SavedFinding;
@@ -39,6 +39,7 @@ pub(crate) fn whole(c: &Comparison) -> Value {
         "gone": c.gone.iter().map(finding).collect::<Vec<_>>(),
         "shared": c.shared.as_ref().map(shared),
         "tiers": c.tiers.iter().map(tiers::changed_value).collect::<Vec<_>>(),
+        "layers": c.layers.iter().map(layers::compared_value).collect::<Vec<_>>(),
         "notes": value::texts(&c.notes),
     })
 }

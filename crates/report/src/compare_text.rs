@@ -3,7 +3,7 @@
 use crate::harmless::harmless;
 use crate::page::{Tone, shortened};
 use crate::text::{Grid, bytes, counted, grouped, taken, wrap};
-use crate::tiers;
+use crate::{layers, tiers};
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, Metric, OpChange, Outcome, Run};
 use analysis::compare::snapshot::{CallSums, SavedCapture};
@@ -26,6 +26,7 @@ pub fn compare_text(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
         text += &wrap("", 0, &note);
     }
     text += &causes(c);
+    text += &noted(c);
     text += &beneath(c);
     text += &ops(c);
     text += &metrics(c);
@@ -105,6 +106,13 @@ fn causes(c: &Comparison) -> String {
         text += &wrap("   More: ", 9, &format!("slowside explain {code}"));
     }
     text
+}
+
+/// What hosts timed themselves in both runs.
+fn noted(c: &Comparison) -> String {
+    layers::compared(c).map_or_else(String::new, |(head, rows)| {
+        title(&head) + &Grid::fitting(rows).text()
+    })
 }
 
 /// What lies beneath a server in both runs.

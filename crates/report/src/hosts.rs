@@ -7,7 +7,7 @@ use analysis::results::{
     Counter, CountsFit, Diagnosis, Fit, HostClock, HostResult, KernelResult, SeriesResult, Side,
     SideFrom, Unit,
 };
-use model::{Direction, format_duration};
+use model::{Direction, Time, format_duration};
 use serde_json::{Value, json};
 
 pub(crate) const COUNTERS: &str = "What tools say of the hosts";
@@ -256,6 +256,8 @@ pub(crate) fn host(h: &HostResult) -> Value {
 
 fn series(s: &SeriesResult) -> Value {
     let held = s.held;
+    let span = |[from, until]: &[Time; 2]| json!({ "first_ns": from.0, "last_ns": until.0 });
+    let high: Vec<Value> = s.high.iter().map(span).collect();
     json!({
         "counter": s.counter.name(),
         "device": s.device,
@@ -274,6 +276,7 @@ fn series(s: &SeriesResult) -> Value {
         "mean_else_ns": held.map(|h| h.mean_ns[1]),
         "slow_per_cent": held.map(|h| h.share),
         "shifts_as_good": held.map(|h| h.as_good),
+        "high": high,
     })
 }
 

@@ -1,5 +1,9 @@
 //! What each layer takes of the same operations, outermost first: as a table for people, and for programs.
 
+mod compared;
+
+pub(crate) use compared::{compared, compared_value};
+
 use crate::diagnosis_json::compared_by;
 use crate::page::{self, Tone, columns, pad};
 use crate::text::{Grid, Unit, grouped, wrap};
@@ -105,11 +109,11 @@ fn rows(d: &Diagnosis) -> Option<(&'static str, Vec<Row>)> {
         numbers: vec![
             name(layer.layer).to_owned(),
             grouped(layer.calls),
-            number(Some(mean(layer))),
-            number(p50(layer)),
-            number(p99(layer)),
+            number(Some(layer.mean())),
+            number(layer.p50()),
+            number(layer.p99()),
         ],
-        beyond: match (beyond_next(layer), next) {
+        beyond: match (layer.beyond_next(), next) {
             (Some(range), Some(next)) => {
                 let what = beyond(layer.layer, next.layer, d.server_app.as_ref());
                 format!("{} {what}", between(range, unit))
@@ -120,28 +124,8 @@ fn rows(d: &Diagnosis) -> Option<(&'static str, Vec<Row>)> {
     Some((unit.name, d.layers.iter().zip(next).map(row).collect()))
 }
 
-fn mean(layer: &Layer) -> Range {
-    let bounds = layer.bounds.map(|b| b.mean);
-    bounds.unwrap_or(Range::exact(layer.mean_ns))
-}
-
-fn p50(layer: &Layer) -> Option<Range> {
-    let exact = layer.p50_ns.map(Range::exact);
-    exact.or(layer.bounds.map(|b| b.p50))
-}
-
-fn p99(layer: &Layer) -> Option<Range> {
-    let exact = layer.p99_ns.map(Range::exact);
-    exact.or(layer.bounds.map(|b| b.p99))
-}
-
-fn beyond_next(layer: &Layer) -> Option<Range> {
-    let exact = layer.beyond_next_ns.map(Range::exact);
-    exact.or(layer.beyond_next)
-}
-
 /// `2.10-4.20`, where no single number is known.
-fn between(range: Range, unit: Unit) -> String {
+pub(crate) fn between(range: Range, unit: Unit) -> String {
     let least = unit.number(range.least_ns);
     match range.most_ns.map(|ns| unit.number(ns)) {
         Some(most) if most == least => most,
@@ -150,7 +134,7 @@ fn between(range: Range, unit: Unit) -> String {
     }
 }
 
-fn name(layer: LayerOf) -> &'static str {
+pub(crate) fn name(layer: LayerOf) -> &'static str {
     match layer {
         LayerOf::Application => "application",
         LayerOf::ClientKernel => "client's system",
@@ -193,7 +177,7 @@ pub(crate) fn layer(l: &Layer, d: &Diagnosis) -> Value {
             files.and_then(|f| f.first()).map(String::as_str)
         }
     };
-    let [mean, p50, p99, beyond] = [Some(mean(l)), p50(l), p99(l), beyond_next(l)];
+    let [mean, p50, p99, beyond] = [Some(l.mean()), l.p50(), l.p99(), l.beyond_next()];
     json!({
         "layer": l.layer.name(),
         "source": source,

@@ -24,7 +24,8 @@ use analysis::findings::Owners;
 use analysis::hops::CallHop;
 use analysis::intervals::IntervalRow;
 use analysis::ledgers::{Judged, SeenAtServer};
-use analysis::results::{KeyValue, SeriesRow, Why};
+use analysis::pressure::Pressure;
+use analysis::results::{KeyValue, SeriesRow, Side, Why};
 use analysis::text::Text;
 use analysis::trace_profile::Profiler;
 use jiff::tz::TimeZone;
@@ -38,6 +39,7 @@ use std::collections::BTreeSet;
 use std::io::{Cursor, Write};
 use std::path::Path;
 use std::sync::Arc;
+use trace::host::Counter;
 
 /// It fits into the shortest of texts, a database's code.
 const EVIL: &str = "=1+e\u{1b}\u{9b}\n\u{202e}l";
@@ -214,6 +216,7 @@ fn in_rows_of_calls() {
             inner_ns: [0; 2],
         }),
         clock_offset_ns: 0,
+        application: None,
     };
     let row = CallRow {
         call: &call,
@@ -231,6 +234,11 @@ fn in_rows_of_calls() {
             ns: 1,
         }],
         beneath: None,
+        pressures: &[Pressure {
+            side: Side::Server,
+            counter: Counter::DiskAwait,
+            device: EVIL.into(),
+        }],
     };
     let listed = Columns {
         theirs: &[
@@ -245,6 +253,7 @@ fn in_rows_of_calls() {
             "program",
             "path",
             "hops",
+            "host_pressure",
         ],
         ours: &[
             "protocol",

@@ -13,9 +13,10 @@ use analysis::file_names::FileNames;
 use analysis::findings::Owners;
 use analysis::hops::CallHop;
 use analysis::ledgers::Judged;
+use analysis::pressure::{Pressure, Pressures};
 use analysis::results::{CaptureResult, Diagnosis, Vantage, Why};
 use analysis::tiers::{Beneath, Followed};
-use model::Call;
+use model::{Call, Time};
 use std::io;
 use std::path::PathBuf;
 
@@ -35,6 +36,8 @@ pub struct CallSeen<'a> {
     pub hops: Vec<CallHop>,
     /// How long of it, calls of its server's own were under way, where that makes any.
     pub beneath: Option<Beneath>,
+    /// Which counters of a host were high as it began, of those that were high while calls were slow, and not else.
+    pub pressures: Vec<Pressure>,
     /// Which findings of the diagnosis own lines of its ledger.
     pub owners: &'a Owners,
     /// The path of its file, as far as packets said it until then.
@@ -77,7 +80,7 @@ pub fn calls(
     let read = ReadOptions {
         rows: true,
         asked,
-        ..ReadOptions::new(None, config)
+        ..ReadOptions::new(config)
     };
     let (captures, between) = read.between(captures, events)?;
     let ByTiers { all, work } = read.work(&captures, events)?;
@@ -107,13 +110,19 @@ pub fn calls(
         }),
     };
     // Whether evidence was used, and else why not.
-    if config.server_app.is_some() {
+    if config.has_noted() {
         diagnosis
             .notes
             .iter()
             .for_each(|note| events(Event::Note(note.to_string())));
     }
     let beneath = beneath(&captures, &diagnosis, config, events)?;
+    let pressures = Pressures::of(&diagnosis.hosts);
+    let pressures_of = |call: &Call, ahead_ns: i64| {
+        let began = call.request_first.or(call.response_first);
+        let at = began.map(|mark| pressures.at(Time(mark.time.0.saturating_sub(ahead_ns))));
+        at.into_iter().flatten().cloned().collect()
+    };
     let mut known = diagnosis.captures;
     let mut order = 0;
     // What packets say of a file's name is asked of those that are handed on.
@@ -135,6 +144,7 @@ pub fn calls(
                 unpaired: None,
                 hops: Vec::new(),
                 beneath: beneath.at(0, row),
+                pressures: pressures_of(call, 0),
             };
             let again = rows(files, &[], config, take, &owners, sink, events)?;
             add_damage(known.first_mut(), &again);
@@ -164,17 +174,23 @@ pub fn calls(
                     beneath: (judged.server_row(row))
                         .and_then(|row| beneath.at(1, row))
                         .or_else(|| beneath.at(0, row)),
+                    pressures: pressures_of(call, 0),
                 }
             };
             let again = rows(client, &names, config, take, &owners, sink, events)?;
             add_damage(known.iter_mut().find(|c| !is_server(c)), &again);
-            let alone = |row, call: &Call| Known {
-                is_wanted: !judged.is_matched(row) && passes(call),
-                judged: ledger_of(1, row),
-                connection: numbers.get(1, call.connection),
-                unpaired: judged.unpaired(1, row),
-                hops: Vec::new(),
-                beneath: beneath.at(1, row),
+            let alone = |row, call: &Call| {
+                let judged_here = ledger_of(1, row);
+                let ahead_ns = judged_here.as_ref().map_or(0, |j| j.clock_offset_ns);
+                Known {
+                    is_wanted: !judged.is_matched(row) && passes(call),
+                    pressures: pressures_of(call, ahead_ns),
+                    judged: judged_here,
+                    connection: numbers.get(1, call.connection),
+                    unpaired: judged.unpaired(1, row),
+                    hops: Vec::new(),
+                    beneath: beneath.at(1, row),
+                }
             };
             let again = rows(server, &[], config, alone, &owners, sink, events)?;
             add_damage(known.iter_mut().find(is_server), &again);
@@ -227,6 +243,7 @@ struct Known {
     unpaired: Option<Why>,
     hops: Vec<CallHop>,
     beneath: Option<Beneath>,
+    pressures: Vec<Pressure>,
 }
 
 /// Reads a capture and hands on those of its calls that are wanted, by their number.
@@ -254,6 +271,7 @@ fn rows(
                     unpaired: known.unpaired,
                     hops: known.hops,
                     beneath: known.beneath,
+                    pressures: known.pressures,
                     owners,
                     path: None,
                     order: 0,

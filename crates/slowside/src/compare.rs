@@ -56,8 +56,8 @@ pub fn compare(
         *into = Some(match run {
             Run::Saved(path) => load(path)?,
             Run::Captures(captures) => {
-                let (diagnosis, kept) = diagnose::measure(captures, None, config, events)?;
-                if config.server_app.is_some() {
+                let (diagnosis, kept) = diagnose::measure(captures, config, events)?;
+                if config.has_noted() {
                     let notes = diagnosis.notes.into_iter();
                     notes.for_each(|note| events(Event::Note(note.to_string())));
                 }

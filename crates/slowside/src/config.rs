@@ -49,7 +49,8 @@ pub struct Config {
     pub tail_ns: i64,
     /// Server clock minus client clock, when the user knows it.
     pub clock_offset_ns: Option<i64>,
-    /// What the server noted of its own operations, for a diagnosis.
+    /// What the client's application noted of its operations, and what the server did of its own; for a diagnosis.
+    pub app: Option<Arc<trace::Application>>,
     pub server_app: Option<Arc<trace::Application>>,
     /// What tools said of the hosts, for a diagnosis.
     pub hosts: Arc<[trace::host::Host]>,
@@ -64,9 +65,15 @@ pub struct Config {
 }
 
 impl Config {
+    /// Whether hosts noted anything, of which has to be said whether it was used.
+    pub(crate) fn has_noted(&self) -> bool {
+        self.app.is_some() || self.server_app.is_some() || !self.hosts.is_empty()
+    }
+
     /// Without what hosts noted themselves, which is of others than those that are read so.
     pub(crate) fn unnoted(&self) -> Config {
         Config {
+            app: None,
             server_app: None,
             hosts: Arc::default(),
             ..self.clone()
@@ -86,6 +93,7 @@ impl Default for Config {
             fast_enough_ns: 2_000_000,
             tail_ns: 20_000_000,
             clock_offset_ns: None,
+            app: None,
             server_app: None,
             hosts: Arc::default(),
             between: Vec::new(),

@@ -38,11 +38,10 @@ use std::sync::Arc;
 /// When no input of a capture can be read.
 pub fn diagnose(
     captures: &Captures,
-    app: Option<&Arc<trace::Application>>,
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<Diagnosis, Error> {
-    let read = ReadOptions::new(app, config);
+    let read = ReadOptions::new(config);
     Ok(read.by_peers(captures, events)?.diagnosis)
 }
 
@@ -52,13 +51,12 @@ pub fn diagnose(
 /// When no input of a capture can be read.
 pub fn measure(
     captures: &Captures,
-    app: Option<&Arc<trace::Application>>,
     config: &Config,
     events: &mut dyn FnMut(Event),
 ) -> Result<(Diagnosis, Kept), Error> {
     let read = ReadOptions {
         measure: true,
-        ..ReadOptions::new(app, config)
+        ..ReadOptions::new(config)
     };
     let d = read.by_hops(captures, events)?;
     let lost = || Error::Message("nothing was measured; please report this".into());
@@ -86,7 +84,6 @@ const NO_CALL_BEGAN: &str = "No call began within the times asked for: what went
 /// How captures are read.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadOptions<'a> {
-    pub(crate) app: Option<&'a Arc<trace::Application>>,
     pub(crate) config: &'a Config,
     /// Whether to gather what charts are drawn from.
     pub(crate) charts: bool,
@@ -120,12 +117,8 @@ struct Made {
 }
 
 impl<'a> ReadOptions<'a> {
-    pub(crate) fn new(
-        app: Option<&'a Arc<trace::Application>>,
-        config: &'a Config,
-    ) -> ReadOptions<'a> {
+    pub(crate) fn new(config: &'a Config) -> ReadOptions<'a> {
         ReadOptions {
-            app,
             config,
             charts: false,
             measure: false,
@@ -291,7 +284,6 @@ impl<'a> ReadOptions<'a> {
             ..self.config.unnoted()
         };
         let matching = ReadOptions {
-            app: None,
             config: &all,
             charts: false,
             measure: false,
@@ -407,6 +399,7 @@ impl<'a> ReadOptions<'a> {
                         in_diagnosis: l.is_judged,
                         server: l.server.and_then(|s| s.seen),
                         clock_offset_ns: l.clock_offset_ns,
+                        application: l.application,
                     };
                     let of = usize::from(l.is_at_server_alone);
                     all.add(of, l.row, &one, server_row);
@@ -426,6 +419,7 @@ impl<'a> ReadOptions<'a> {
             whole,
             ends: alone,
             tiers: Vec::new(),
+            layers: diagnosis.layers.clone(),
         });
         let of_server = |c: &CaptureResult| c.side == Some(Vantage::Server);
         let is_exchanged = diagnosis.captures.first().is_some_and(of_server);
@@ -462,6 +456,7 @@ impl<'a> ReadOptions<'a> {
             clock_offset_ns: config.clock_offset_ns,
             statements_bytes: run::share(config, captures).statements_bytes,
             whole: config.from.is_none() && config.to.is_none() && config.filter.is_none(),
+            app: config.app.clone(),
             server_app: config.server_app.clone(),
             hosts: Arc::clone(&config.hosts),
             passes_on: self.only.is_some_and(|only| only.pass_on),
@@ -471,7 +466,7 @@ impl<'a> ReadOptions<'a> {
 
     /// Of so many captures, with everything that is asked for.
     fn diagnoser(&self, captures: usize, stated: [Option<Vantage>; 2]) -> Diagnosers {
-        let mut diagnoser = Diagnosers::new(captures, self.options(captures, stated), self.app);
+        let mut diagnoser = Diagnosers::new(captures, self.options(captures, stated));
         if self.charts {
             diagnoser = diagnoser.with_charts(captures);
         }
@@ -495,10 +490,11 @@ impl<'a> ReadOptions<'a> {
 
     fn of_one_end(&self) -> Diagnosers {
         let options = Options {
+            app: None,
             hosts: Arc::default(),
             ..self.options(1, [None, None])
         };
-        let mut end = Diagnosers::new(1, options, None);
+        let mut end = Diagnosers::new(1, options);
         end.measure();
         end
     }

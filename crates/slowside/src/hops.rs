@@ -64,7 +64,7 @@ impl ReadOptions<'_> {
         events: &mut dyn FnMut(Event),
     ) -> Result<Path<'a>, Error> {
         let mut pairs = Pairs {
-            read: ReadOptions::new(None, config),
+            read: ReadOptions::new(config),
             points,
             read_before: HashMap::new(),
         };
@@ -111,7 +111,7 @@ impl ReadOptions<'_> {
         };
         let rows = ReadOptions {
             rows: true,
-            ..ReadOptions::new(None, &config)
+            ..ReadOptions::new(&config)
         };
         let mut between = Vec::new();
         for point in middle {

@@ -2,7 +2,7 @@
 //! and asked when they are read again for their rows.
 
 use crate::chosen::Rows;
-use analysis::ledgers::{Judged, SeenAtServer};
+use analysis::ledgers::{Judged, SeenAtServer, Timed};
 use analysis::results::Why;
 use ledger::{Bounds, Cause, Ledger, Packer, Unpacker};
 use model::{Direction, Mark, PacketRef, Time};
@@ -38,10 +38,13 @@ impl AllJudged {
         let mut p = Packer::new(&mut self.bytes);
         // Few have any.
         let inner = judged.server.filter(|seen| seen.inner_ns != [0; 2]);
+        let before = judged.application.and_then(|a| a.before_ns);
         let flags = [
             judged.in_diagnosis,
             judged.server.is_some(),
             inner.is_some(),
+            judged.application.is_some(),
+            before.is_some(),
         ];
         p.number((0..).zip(flags).map(|(bit, is)| u64::from(is) << bit).sum());
         p.number(server_row.map_or(0, |row| row + 1));
@@ -51,16 +54,21 @@ impl AllJudged {
             p.number(c.cause as u64 * 2 + c.direction.index() as u64);
             put(&mut p, c.ns);
         }
-        let mut before = 0;
+        let mut at = 0;
         for mark in judged.server.iter().flat_map(|seen| seen.marks) {
-            p.signed(mark.time.0 - before);
-            before = mark.time.0;
+            p.signed(mark.time.0 - at);
+            at = mark.time.0;
             p.number(u64::from(mark.packet.file) << 32 | u64::from(mark.packet.frame));
         }
         p.signed(judged.clock_offset_ns);
         for ns in inner.into_iter().flat_map(|seen| seen.inner_ns) {
             p.signed(ns);
         }
+        let application = judged.application.map(|a| a.ns);
+        application
+            .into_iter()
+            .chain(before)
+            .for_each(|ns| p.signed(ns));
     }
 
     /// Takes where the server's capture has a call of which nothing else is asked.
@@ -110,11 +118,22 @@ impl AllJudged {
         {
             seen.inner_ns = [u.signed()?, u.signed()?];
         }
+        let mut application = None;
+        if flags & 8 != 0 {
+            application = Some(Timed {
+                ns: u.signed()?,
+                before_ns: match flags & 16 {
+                    0 => None,
+                    _ => Some(u.signed()?),
+                },
+            });
+        }
         Some(Judged {
             ledger,
             in_diagnosis: flags & 1 != 0,
             server,
             clock_offset_ns,
+            application,
         })
     }
 
@@ -187,10 +206,18 @@ mod tests {
                 inner_ns: [0, 5],
             }),
             clock_offset_ns: -7,
+            application: Some(Timed {
+                ns: 90,
+                before_ns: Some(-3),
+            }),
         };
         let alone = Judged {
             server: None,
             in_diagnosis: false,
+            application: Some(Timed {
+                ns: 90,
+                before_ns: None,
+            }),
             ..judged.clone()
         };
         let mut all = AllJudged::default();

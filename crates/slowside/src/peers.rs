@@ -30,10 +30,12 @@ impl ReadOptions<'_> {
             .chain(self.config.peers.iter().map(Vec::as_slice))
             .collect();
         // What hosts noted is of those whose diagnosis is told.
-        let config = self.config.unnoted();
-        // Rows that say whose they are are each client's own.
-        let app = self.app.filter(|app| app.names_clients());
-        let plain = ReadOptions::new(app, &config);
+        let config = Config {
+            // Rows that say whose they are are each client's own.
+            app: self.config.app.clone().filter(|app| app.names_clients()),
+            ..self.config.unnoted()
+        };
+        let plain = ReadOptions::new(&config);
         let mut all = Vec::new();
         for files in &each {
             let read = plain.by_tiers(&with(captures, files), events)?;
@@ -145,7 +147,7 @@ impl ReadOptions<'_> {
             ..*self
         };
         let unnoted = config.unnoted();
-        let plain = ReadOptions::new(None, &unnoted);
+        let plain = ReadOptions::new(&unnoted);
         let neighbours = |row: &[Vec<PathBuf>]| -> Vec<[Vec<PathBuf>; 2]> {
             let pairs = row.iter().zip(row.iter().skip(1));
             pairs.map(|(a, b)| [a.clone(), b.clone()]).collect()
@@ -236,7 +238,7 @@ impl ReadOptions<'_> {
             client: host.to_vec(),
             server: server.to_vec(),
         };
-        let read = ReadOptions::new(None, &config).as_is_best(&ends, events)?;
+        let read = ReadOptions::new(&config).as_is_best(&ends, events)?;
         Ok(Some(read.diagnosis).filter(has_both))
     }
 
@@ -289,18 +291,20 @@ impl ReadOptions<'_> {
         let hosts = self.config.hosts.iter();
         let (firsts, others): (Vec<Host>, Vec<Host>) =
             hosts.cloned().partition(|h| h.said == Some(own));
-        let app = self.app.filter(|app| !is_client || app.names_clients());
-        let server_app = self.config.server_app.as_ref().filter(|_| is_client);
+        let given = self.config;
+        let app = given.app.clone();
+        let app = app.filter(|app| !is_client || app.names_clients());
+        let server_app = given.server_app.clone().filter(|_| is_client);
         let is_less = !firsts.is_empty()
-            || app.is_none() && self.app.is_some()
-            || server_app.is_none() && self.config.server_app.is_some();
+            || app.is_none() && given.app.is_some()
+            || server_app.is_none() && given.server_app.is_some();
         let config = Config {
             hosts: others.into(),
-            server_app: server_app.cloned(),
-            ..self.config.clone()
+            app,
+            server_app,
+            ..given.clone()
         };
         let read = ReadOptions {
-            app,
             config: &config,
             ..*self
         };

@@ -15,7 +15,6 @@ use analysis::sql::SqlKey;
 use model::PacketRef;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// What a report is to show.
 #[derive(Clone, Debug)]
@@ -47,7 +46,6 @@ const POINTS: usize = 4_000;
 /// When no input of a capture can be read, or there is no connection of a number that was asked for.
 pub fn report(
     captures: &Captures,
-    app: Option<&Arc<trace::Application>>,
     config: &Config,
     options: &ReportOptions,
     events: &mut dyn FnMut(Event),
@@ -57,7 +55,7 @@ pub fn report(
     let read = ReadOptions {
         charts: true,
         conns: true,
-        ..ReadOptions::new(app, config)
+        ..ReadOptions::new(config)
     };
     let Diagnosed {
         mut diagnosis,

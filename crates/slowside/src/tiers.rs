@@ -158,7 +158,6 @@ impl ReadOptions<'_> {
                 pass_on: tier.tier.passes_on(),
             };
             let beneath = ReadOptions {
-                app: None,
                 config: &config,
                 charts: false,
                 only: Some(&own_calls),

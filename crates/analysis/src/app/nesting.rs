@@ -35,6 +35,9 @@ pub(super) type Pair = (Span, Span);
 pub(super) struct Nesting {
     /// Rows on the capture's clock.
     pub(super) pairs: Vec<Pair>,
+    /// Of each pair, whether time leaves no other: nothing else was under way meanwhile, on either side. Where any call or row
+    /// stays without its own, none is certain: what nests may be another client's then.
+    pub(super) is_only: Vec<bool>,
     /// How far the rows' clock is ahead of the capture's.
     pub(super) ahead_ns: i64,
 }
@@ -64,9 +67,26 @@ impl Nesting {
             }
         };
         let least = rows.len().min(calls.len());
+        let found = |pairs: Vec<Pair>, ahead_ns| {
+            let all = [
+                UnderWay::new(rows.iter().map(|r| r.earlier(ahead_ns))),
+                UnderWay::new(calls.iter().copied()),
+            ];
+            let during = |span: &Span| all.iter().all(|all| all.during(span) == 1);
+            let outer = |(row, call): &Pair| whose.outer_inner(*row, *call).0;
+            let [noted, seen] = &all;
+            let is_whole = pairs.len() == calls.len()
+                && noted.within(seen) == UnderWay::new(pairs.iter().map(|(r, _)| *r)).within(seen);
+            let is_only = |pair| is_whole && during(&outer(pair));
+            Nesting {
+                is_only: pairs.iter().map(is_only).collect(),
+                pairs,
+                ahead_ns,
+            }
+        };
         let pairs = join(&rows, 0);
         if pairs.len() * 2 >= least {
-            return Nesting { pairs, ahead_ns: 0 };
+            return found(pairs, 0);
         }
         // A stretch without holes, so that each may meet its call.
         let some = rows.get(..TRYING).unwrap_or(&rows);
@@ -74,9 +94,39 @@ impl Nesting {
         let best = tried.max_by_key(|&ahead_ns| (join(some, ahead_ns).len(), ahead_ns));
         let shifted = best.map(|ahead_ns| (join(&rows, ahead_ns), ahead_ns));
         match shifted.filter(|(pairs, _)| pairs.len() * 100 >= least * SHIFTED_SHARE) {
-            Some((pairs, ahead_ns)) => Nesting { pairs, ahead_ns },
-            None => Nesting { pairs, ahead_ns: 0 },
+            Some((pairs, ahead_ns)) => found(pairs, ahead_ns),
+            None => found(pairs, 0),
         }
+    }
+}
+
+/// When spans began and when they ended, each sorted.
+struct UnderWay {
+    from: Vec<i64>,
+    until: Vec<i64>,
+}
+
+impl UnderWay {
+    fn new(spans: impl Iterator<Item = Span>) -> UnderWay {
+        let (mut from, mut until): (Vec<i64>, Vec<i64>) = spans.map(|s| (s.from, s.until)).unzip();
+        from.sort_unstable();
+        until.sort_unstable();
+        UnderWay { from, until }
+    }
+
+    /// How many began and ended while the others went on.
+    fn within(&self, others: &UnderWay) -> usize {
+        let Some((first, last)) = others.from.first().zip(others.until.last()) else {
+            return 0;
+        };
+        let ended = self.until.partition_point(|until| until <= last);
+        ended.saturating_sub(self.from.partition_point(|from| from < first))
+    }
+
+    /// How many have any time in common with this one.
+    fn during(&self, span: &Span) -> usize {
+        let began = self.from.partition_point(|from| *from <= span.until);
+        began - self.until.partition_point(|until| *until < span.from)
     }
 }
 

@@ -1,17 +1,17 @@
-//! A server's own operations within the calls that they serve: which call has which, and what of a call is before the
+//! Which call has which row; and of a server's own operations within the calls that they serve, what of a call is before the
 //! operation and behind it.
 
 use super::span::Span;
 use super::spread::{Bounds, Range, Spread};
-use super::{AppFacts, Compared, ComparedBy};
-use crate::ledgers::Operations;
+use super::{AppFacts, Compared, ComparedBy, Whose};
+use crate::ledgers::{Operations, Timed};
 use crate::text::Text;
 
 /// Calls and their operations.
 #[derive(Default)]
 pub struct Joined {
-    /// How long the operation took, by the number of the call; only where the operation's place or connection says that it
-    /// is the call's. By time alone several calls may have enclosed it, of which sums are known and no single one.
+    /// How long the operation took, by the number of the call; only where its place or connection says that it is the call's,
+    /// or nothing else may be by time. Of several that one encloses, sums are known and no single one.
     pub operations: Operations,
     /// Of how many it is known how long they waited before their operation began, and after it ended; in all.
     ordered: u64,
@@ -32,8 +32,13 @@ impl Joined {
     }
 
     /// By offset, or by connection, and time; `in_order` if row and call are on one clock.
-    pub(super) fn add(&mut self, row: &Span, call: &Span, in_order: bool) {
-        self.operations.insert(call.call, row.took());
+    pub(super) fn add(&mut self, row: &Span, call: &Span, in_order: bool, whose: Whose) {
+        let (outer, inner) = whose.outer_inner(row, call);
+        let timed = Timed {
+            ns: row.took(),
+            before_ns: in_order.then(|| inner.from.saturating_sub(outer.from)),
+        };
+        self.operations.insert(call.call, timed);
         if in_order {
             self.order(row, call);
         }

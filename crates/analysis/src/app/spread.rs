@@ -6,10 +6,11 @@
 
 use super::whose::Whose;
 use crate::text::{Value, text};
+use serde::{Deserialize, Serialize};
 use trace::{Bucket, Histogram, OperationKind};
 
 /// From so much to so much, nanoseconds; `None`: nobody knows how much more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Range {
     pub least_ns: i64,
     pub most_ns: Option<i64>,

@@ -6,7 +6,7 @@
 //! compared with those of the other.
 
 use super::snapshot::Snapshot;
-use crate::results::Vantage;
+use crate::results::{Layer, Vantage};
 use crate::tiers::Tier;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub struct Kept {
     pub ends: Vec<Snapshot>,
     /// Hosts that worked for others with calls of their own, which are in none of the above.
     pub tiers: Vec<KeptTier>,
+    /// What each layer takes, where hosts' own times were given.
+    pub layers: Vec<Layer>,
 }
 
 /// What a host asked of servers of its own while it worked for its clients.
@@ -34,6 +36,7 @@ impl From<Snapshot> for Kept {
             whole,
             ends: Vec::new(),
             tiers: Vec::new(),
+            layers: Vec::new(),
         }
     }
 }

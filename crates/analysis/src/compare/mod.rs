@@ -9,6 +9,7 @@ pub mod bootstrap;
 pub mod effect;
 pub mod gather;
 pub mod kept;
+mod layers;
 pub mod result;
 pub mod saved;
 pub mod snapshot;
@@ -73,6 +74,18 @@ pub fn compare(baseline: &Kept, problem: &Kept) -> Comparison {
         _ => None,
     };
     let mut c = compared(runs, ends, tiers::changes(both));
+    c.layers = layers::changes(both);
+    let floor_ns = fast_enough_ns(runs) as i64 / FLOOR_SHARE;
+    if let Some(said) = layers::said(&c.layers, floor_ns) {
+        let calls = std::mem::take(&mut c.sentence);
+        c.sentence = match c.outcome {
+            Outcome::Slower | Outcome::Faster => {
+                text!("{calls} {said}", calls = calls, said = said)
+            }
+            _ => text!("{said} On the wire: {calls}", said = said, calls = calls),
+        };
+    }
+    c.notes.extend(layers::only_one(&c.layers));
     if let Some((which, vantage)) = reduced {
         let [which, other] = match which {
             0 => ["baseline", "problem"],
@@ -150,6 +163,7 @@ fn compared(
         ops,
         metrics: matching::metrics(runs),
         tiers,
+        layers: Vec::new(),
         fast_enough_ns: runs
             .map(|r| r.fast_enough_ns)
             .into_iter()

@@ -3,6 +3,7 @@
 use super::bootstrap::Interval;
 use super::snapshot::{CallSums, SavedCapture, SavedFinding};
 use crate::findings::Rule;
+use crate::results::{Layer, LayerOf};
 use crate::text::Text;
 use crate::tiers::Tier;
 use model::{Direction, Protocol};
@@ -220,6 +221,13 @@ impl TierChange {
     }
 }
 
+/// A layer of which hosts or captures of the baseline, the problem, or both have times.
+#[derive(Clone, Debug)]
+pub struct LayerChange {
+    pub layer: LayerOf,
+    pub layers: [Option<Layer>; 2],
+}
+
 /// Everything `compare` says.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -251,6 +259,8 @@ pub struct Comparison {
     pub metrics: Vec<Metric>,
     /// What lies beneath servers, most time in the problem first.
     pub tiers: Vec<TierChange>,
+    /// What each layer takes, from the application down, where hosts' own times were given.
+    pub layers: Vec<LayerChange>,
     /// Calls that take less on average are nobody's fault.
     pub fast_enough_ns: i64,
 }

@@ -6,7 +6,7 @@ use super::kept::Kept;
 use super::snapshot::Snapshot;
 
 /// The first line of a file that holds a run of this version.
-pub const SCHEMA: &str = "slowside.saved/4";
+pub const SCHEMA: &str = "slowside.saved/5";
 
 /// What every version begins with.
 const FAMILY: &str = "slowside.saved/";

@@ -380,6 +380,7 @@ fn a_run_of_both_ends_is_held_against_one_end_as_that_end_has_it() {
         .run(),
         ends: vec![client.clone()],
         tiers: Vec::new(),
+        layers: Vec::new(),
     };
     for c in [
         super::compare(&both, &client.clone().into()),
@@ -423,7 +424,7 @@ fn saved_runs_are_read_back_and_others_are_refused() {
         saved::load(&bytes[..bytes.len() - 1]),
         Err(Unreadable::Damaged)
     );
-    assert_eq!(saved::load(b"slowside.saved/4"), Err(Unreadable::Damaged));
+    assert_eq!(saved::load(b"slowside.saved/5"), Err(Unreadable::Damaged));
     assert_eq!(saved::load(b"\xd4\xc3\xb2\xa1"), Err(Unreadable::Other));
     let other = b"slowside.saved/9\n....";
     assert_eq!(
@@ -481,7 +482,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        let mut file = b"slowside.saved/4\n".to_vec();
+        let mut file = b"slowside.saved/5\n".to_vec();
         file.extend(bytes);
         if let Ok(run) = saved::load(&file) {
             let _ = super::compare(&run, &PLAIN.run().into());

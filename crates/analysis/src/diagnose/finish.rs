@@ -10,7 +10,7 @@ use crate::facts::{self, Account, Basis, Exhibits, Facts};
 use crate::findings;
 use crate::health::Health;
 use crate::ledgers::{
-    AtWork, BothWhole, Further, Look, Looked, Missing, OneWhole, OtherWhole, Whole,
+    AtWork, BothWhole, Further, Look, Looked, Missing, OneWhole, Operations, OtherWhole, Whole,
 };
 use crate::locks::Coincidences;
 use crate::narrowest::{self, Link};
@@ -65,6 +65,10 @@ impl Diagnoser {
         let app = noted.app.as_ref().map(|rows| rows.facts.clone());
         let server_app = noted.server.as_ref().map(ServerFacts::of);
         let waits = gathered.waits.get(seen.server.unwrap_or(0));
+        self.applications = match &noted.app {
+            Some(rows) => rows.joined.operations.clone(),
+            None => Operations::default(),
+        };
         let at_work = AtWork {
             operations: noted.server.as_ref().map(|rows| &rows.joined.operations),
             beneath: waits.filter(|waits| !waits.is_empty()),
@@ -390,6 +394,10 @@ impl Diagnoser {
                     false => rows.next(),
                 },
                 clock_offset_ns: clock.map_or(0, |c| self.matched.offset_ns(c, call.at)),
+                application: match call.is_at_server_alone {
+                    true => None,
+                    false => self.applications.get(&call.row).copied(),
+                },
             });
         })
     }

@@ -21,6 +21,7 @@ use crate::facts::Thresholds;
 use crate::findings::{Rule, client_cap};
 use crate::half::{Completeness, Half, OpTable};
 use crate::join::Join;
+use crate::ledgers::Operations;
 use crate::matched::MatchedFacts;
 use crate::results::{CaptureResult, Finding, Unmatched, Unpaired, Vantage, Why};
 use crate::sql::{Profiler, SqlKey};
@@ -58,7 +59,8 @@ pub struct Options {
     pub statements_bytes: u64,
     /// Whether all of the captures' time is looked at, and all calls.
     pub whole: bool,
-    /// What the server noted of its own operations.
+    /// What the client's application noted of its operations, and what the server did of its own.
+    pub app: Option<Arc<Application>>,
     pub server_app: Option<Arc<Application>>,
     /// What tools said of the hosts.
     pub hosts: Arc<[Host]>,
@@ -90,8 +92,9 @@ pub struct Diagnoser {
     pairs: Vec<[Half; 2]>,
     /// By capture: what the application noted, and what the server did.
     app: [Option<RowMatch>; 2],
-    application: Option<Arc<Application>>,
     server_app: [Option<RowMatch>; 2],
+    /// The application's own times of calls, once they are matched.
+    applications: Operations,
     unmatched: Vec<Unmatched>,
     /// How long calls took that one of two captures has whole, and of which the other lacks something.
     cut_ns: i64,
@@ -132,12 +135,7 @@ impl Diagnoser {
     }
 
     #[must_use]
-    pub fn new(
-        captures: usize,
-        options: Options,
-        app: Option<&Arc<Application>>,
-        kind: Kind,
-    ) -> Diagnoser {
+    pub fn new(captures: usize, options: Options, kind: Kind) -> Diagnoser {
         let client = match (options.stated, captures) {
             ([Some(Vantage::Client), _], 2) => Some(0),
             ([Some(Vantage::Server), _], 2) => Some(1),
@@ -152,6 +150,7 @@ impl Diagnoser {
         // What tells of disks alone tells of no call.
         let server_app = options.server_app.clone();
         let server_app = server_app.filter(|a| !a.is_of_disks_alone());
+        let app = held_against(options.app.as_ref(), Whose::Application);
         let mut matched = MatchedFacts::new();
         // Which of the server's calls has which operation is known by its own number.
         matched.at_server = server_app.as_ref().map(|_| Vec::new());
@@ -165,9 +164,9 @@ impl Diagnoser {
             client,
             undecided: Vec::new(),
             pairs: Vec::new(),
-            app: held_against(app, Whose::Application),
-            application: app.cloned(),
+            app,
             server_app: held_against(server_app.as_ref(), Whose::Server),
+            applications: Operations::default(),
             unmatched: Vec::new(),
             cut_ns: 0,
             elsewhere_ns: 0,

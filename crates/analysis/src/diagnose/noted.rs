@@ -42,7 +42,8 @@ impl Diagnoser {
     ) -> Option<Compared> {
         let sums = self.options.hosts.iter().find_map(|h| h.sums.as_ref())?;
         let is_given = self
-            .application
+            .options
+            .app
             .as_ref()
             .is_some_and(|a| !Arc::ptr_eq(a, sums));
         let client = seen.client.filter(|_| is_given)?;
@@ -64,7 +65,7 @@ impl Diagnoser {
             return Vec::new();
         }
         let mut load = Load::new();
-        if let Some(app) = &self.application {
+        if let Some(app) = &self.options.app {
             let timed = app.operations.iter().filter(|o| o.absolute);
             load.application(timed.map(|o| (o.start_ns, o.end_ns)));
         }

@@ -87,12 +87,13 @@ fn diagnosis_of(
         clock_offset_ns: None,
         statements_bytes: u64::MAX,
         whole: true,
+        app: None,
         server_app: None,
         hosts: Arc::default(),
         passes_on: false,
         has_peers: false,
     };
-    let mut d = Diagnosers::new(captures, options, None);
+    let mut d = Diagnosers::new(captures, options);
     fill(&mut d);
     let result = CaptureResult {
         files: vec!["a".into()],

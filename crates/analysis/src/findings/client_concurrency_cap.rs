@@ -88,7 +88,12 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
     let queue = facts
         .app
         .filter(|app| app.host_mean_ns >= facts.thresholds.fast_enough_ns);
-    let above = match queue {
+    let above = match queue.or(facts.app) {
+        Some(app) if queue.is_none() => text!(
+            "The application waits no more than {each} per operation above the wire ({basis}): little queues there.",
+            each = app.above(),
+            basis = app.basis.clone(),
+        ),
         Some(app) => text!(
             "The application waits {each} per operation above the wire ({basis}).",
             each = app.above(),
@@ -203,17 +208,7 @@ mod tests {
     fn what_the_application_waits_above_the_wire_is_its_cost() {
         let f = found(Rule::ClientConcurrencyCap, |f| {
             outstanding(f, 16, 1_000);
-            f.app = Some(AppFacts {
-                operations: CALLS,
-                matched: CALLS,
-                application_mean_ns: 150 * MS,
-                host_mean_ns: 50 * MS,
-                host_total_ns: 5_000 * MS,
-                bounds: None,
-                by: ComparedBy::Mean,
-                basis: "a log".into(),
-                join: None,
-            });
+            f.app = Some(above(50 * MS));
         });
         let f = f.unwrap();
         assert_eq!(f.cost_ns, Some(5_000 * MS));
@@ -221,6 +216,36 @@ mod tests {
             f.why
                 .to_string()
                 .ends_with("waits 50.0 ms per operation above the wire (a log).")
+        );
+    }
+
+    /// What an application noted that waits so long above the wire of each operation.
+    fn above(ns: i64) -> AppFacts {
+        AppFacts {
+            operations: CALLS,
+            matched: CALLS,
+            application_mean_ns: 100 * MS + ns,
+            host_mean_ns: ns,
+            host_total_ns: 100 * ns,
+            bounds: None,
+            by: ComparedBy::Mean,
+            basis: "a log".into(),
+            join: None,
+        }
+    }
+
+    #[test]
+    fn an_application_that_waits_for_nothing_above_the_wire_is_not_asked_for_again() {
+        let f = found(Rule::ClientConcurrencyCap, |f| {
+            outstanding(f, 16, 1_000);
+            f.app = Some(above(MS / 10));
+        });
+        let f = f.unwrap();
+        assert_eq!(f.cost_ns, None);
+        let why = f.why.to_string();
+        assert!(
+            why.ends_with("waits no more than 100 µs per operation above the wire (a log): little queues there."),
+            "{why}"
         );
     }
 

@@ -462,6 +462,7 @@ pub(super) fn pressed(side: Side, counter: trace::host::Counter, fit: Fit) -> Ho
             max_milli: 90_000,
             max_at: Time(0),
             held: Some(held),
+            high: Vec::new(),
         }],
         disks: None,
         counts: None,

@@ -125,6 +125,8 @@ pub struct SeriesResult {
     /// When that interval began, on the calls' clock.
     pub max_at: Time,
     pub held: Option<Pressed>,
+    /// When it was high, on the calls' clock, if calls were slow then and not else.
+    pub high: Vec<[Time; 2]>,
 }
 
 /// Calls while a counter was high, and the others.

@@ -1,9 +1,10 @@
 //! What each layer takes of the same operations, from the application down.
 
 use crate::app::Range;
+use serde::{Deserialize, Serialize};
 
 /// Where a layer's times were taken, outermost first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub enum LayerOf {
     /// What the application noted.
     Application,
@@ -35,7 +36,7 @@ impl LayerOf {
 }
 
 /// What a layer was read from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum LayerSource {
     /// An index into [`Diagnosis::captures`](super::Diagnosis::captures).
     Capture(usize),
@@ -44,7 +45,7 @@ pub enum LayerSource {
 }
 
 /// One layer.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Layer {
     pub layer: LayerOf,
     pub source: LayerSource,
@@ -67,7 +68,34 @@ pub struct Layer {
     pub beyond_next: Option<Range>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+impl Layer {
+    #[must_use]
+    pub fn mean(&self) -> Range {
+        let bounds = self.bounds.map(|b| b.mean);
+        bounds.unwrap_or(Range::exact(self.mean_ns))
+    }
+
+    #[must_use]
+    pub fn p50(&self) -> Option<Range> {
+        let exact = self.p50_ns.map(Range::exact);
+        exact.or(self.bounds.map(|b| b.p50))
+    }
+
+    #[must_use]
+    pub fn p99(&self) -> Option<Range> {
+        let exact = self.p99_ns.map(Range::exact);
+        exact.or(self.bounds.map(|b| b.p99))
+    }
+
+    /// What it takes beyond the next.
+    #[must_use]
+    pub fn beyond_next(&self) -> Option<Range> {
+        let exact = self.beyond_next_ns.map(Range::exact);
+        exact.or(self.beyond_next)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct LayerBounds {
     pub mean: Range,
     pub p50: Range,

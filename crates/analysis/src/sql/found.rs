@@ -74,12 +74,13 @@ impl Client {
             clock_offset_ns: None,
             statements_bytes: u64::MAX,
             whole: true,
+            app: None,
             server_app: None,
             passes_on: false,
             has_peers: false,
             hosts: std::sync::Arc::default(),
         };
-        let mut d = Diagnosers::new(2, options, None);
+        let mut d = Diagnosers::new(2, options);
         for pair in &self.calls {
             for (which, call) in pair.iter().enumerate() {
                 d.call(which, call);

@@ -1,7 +1,7 @@
 //! `calls`: a row per call, as what and in which order.
 
 use super::reading::{Inputs, Reading};
-use super::value::{Output, RowFormat};
+use super::value::{self, HostFile, Output, RowFormat};
 use clap::builder::ArgPredicate;
 use clap::{Args, ValueEnum, value_parser};
 use std::path::PathBuf;
@@ -51,9 +51,17 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "FILE")]
     pub(crate) between: Vec<PathBuf>,
 
+    /// What the application measured itself, as for slowside diagnose: application_ns and above_wire_ns follow it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) app: Vec<PathBuf>,
+
     /// What the server measured of its own operations, as for slowside diagnose: lines of the ledger follow it
     #[arg(long, value_name = "FILE")]
     pub(crate) server_app: Vec<PathBuf>,
+
+    /// What tools said of a host over time, as for slowside diagnose: host_pressure follows it
+    #[arg(long, value_name = "[SIDE=]FILE", value_parser = value::host)]
+    pub(crate) host: Vec<HostFile>,
 
     /// Only these columns, in this order; docs/columns.tsv lists them
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -1,6 +1,7 @@
 //! `compare`: the two runs.
 
 use super::reading::Reading;
+use super::value::{self, HostFile};
 use crate::moment;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -27,12 +28,21 @@ pub(crate) struct Compare {
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
-    /// What the server measured of its own operations in either run, as for slowside diagnose
+    /// What the application measured itself in either run, as for slowside diagnose
     ///
-    /// --server-app baseline=FILE, --server-app problem=FILE: both, or what one server noted would be held
-    /// against nothing. Of a saved run it is saved with it: slowside diagnose --server-app FILE --save RUN.
+    /// --app baseline=FILE, --app problem=FILE: both, or what one run noted would be held against nothing.
+    /// Of a saved run it is saved with it: slowside diagnose --app FILE --save RUN. The same holds for
+    /// --server-app and --host.
+    #[arg(long, value_name = "RUN=FILE", value_parser = of_run)]
+    pub(crate) app: Vec<(WhichRun, PathBuf)>,
+
+    /// What the server measured of its own operations in either run, as for slowside diagnose
     #[arg(long, value_name = "RUN=FILE", value_parser = of_run)]
     pub(crate) server_app: Vec<(WhichRun, PathBuf)>,
+
+    /// What tools said of a host in either run, as for slowside diagnose
+    #[arg(long, value_name = "RUN=[SIDE=]FILE", value_parser = host_of_run)]
+    pub(crate) host: Vec<(WhichRun, HostFile)>,
 
     /// How to write the answer: text, unless -o is given
     #[arg(long, value_enum)]
@@ -69,6 +79,11 @@ fn of_run(text: &str) -> Result<(WhichRun, PathBuf), String> {
         Some(("problem", file)) if !file.is_empty() => Ok((WhichRun::Problem, file.into())),
         _ => Err("say of which run it is: baseline=FILE or problem=FILE".to_owned()),
     }
+}
+
+fn host_of_run(text: &str) -> Result<(WhichRun, HostFile), String> {
+    let (run, file) = of_run(text)?;
+    Ok((run, value::host(&file.to_string_lossy())?))
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

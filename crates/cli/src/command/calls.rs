@@ -1,6 +1,6 @@
 //! `slowside calls`: a row per call.
 
-use super::diagnose::rows_of;
+use super::noted::Noted;
 use super::rows::Rows;
 use super::{inputs, tell};
 use crate::args::{Calls, CallsFormat, Order, RowFormat, no_column};
@@ -27,9 +27,12 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
         mut notes,
         ..
     } = inputs::path(&args.inputs, &args.between, args.reading.as_one)?;
+    let noted = Noted::read(&args.app, &args.server_app, &args.host, &mut notes)?;
     let config = Config {
         between,
-        server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
+        app: noted.app,
+        server_app: noted.server_app,
+        hosts: noted.hosts,
         ..args.reading.config(&captures)?
     };
     let format = format(args)?;
@@ -63,6 +66,7 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
             order: seen.order,
             hops: &seen.hops,
             beneath: seen.beneath,
+            pressures: &seen.pressures,
         };
         row.clear();
         match &names {
@@ -79,7 +83,12 @@ pub(crate) fn run(args: &Calls) -> anyhow::Result<Done> {
                     hop.from = names.name(NameKind::File, &hop.from).into();
                     hop.to = names.name(NameKind::File, &hop.to).into();
                 }
+                let mut pressures = seen.pressures.clone();
+                for p in pressures.iter_mut().filter(|p| !p.device.is_empty()) {
+                    p.device = names.name(NameKind::File, &p.device);
+                }
                 shown.hops = &hops;
+                shown.pressures = &pressures;
                 let mut call = seen.call.clone();
                 names.call(&mut call);
                 let path = seen.path.map(|path| names.path(path));

@@ -1,6 +1,6 @@
 //! `slowside compare`: what changed between a baseline and a problem, and what that costs.
 
-use super::diagnose::rows_of;
+use super::noted::Noted;
 use super::{check_standard_input, html, inputs, print};
 use crate::args::{Compare, CompareFormat, WhichRun};
 use crate::exit::Done;
@@ -36,11 +36,15 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
     let problem = named(&args.problem, "problem", as_one, &mut notes)?;
     // Each has days of its own.
     let mut config = |run: &Run, which: WhichRun| -> anyhow::Result<Config> {
-        let files = args.server_app.iter().filter(|(of, _)| *of == which);
-        let files: Vec<PathBuf> = files.map(|(_, file)| file.clone()).collect();
+        let noted = Noted::read(
+            &of_run(&args.app, which),
+            &of_run(&args.server_app, which),
+            &of_run(&args.host, which),
+            &mut notes,
+        )?;
         anyhow::ensure!(
-            files.is_empty() || matches!(run, Run::Captures(_)),
-            "--server-app is of captures, and that run was saved: give it to slowside diagnose --save"
+            !noted.is_any() || matches!(run, Run::Captures(_)),
+            "--app, --server-app and --host are of captures, and that run was saved: give them to slowside diagnose --save"
         );
         anyhow::ensure!(
             args.reading.calls.filter.is_none() || matches!(run, Run::Captures(_)),
@@ -52,7 +56,9 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
         };
         Ok(Config {
             fast_enough_ns: args.fast_enough,
-            server_app: rows_of(&files, "--server-app", &mut notes)?,
+            app: noted.app,
+            server_app: noted.server_app,
+            hosts: noted.hosts,
             ..args.reading.config(&captures)?
         })
     };
@@ -99,6 +105,12 @@ pub(crate) fn run(args: &Compare) -> anyhow::Result<Done> {
         }
     }
     Ok(Done::with_damage(!damaged.is_empty()))
+}
+
+/// What was given of one of the runs.
+fn of_run<T: Clone>(given: &[(WhichRun, T)], which: WhichRun) -> Vec<T> {
+    let of_this = given.iter().filter(|(of, _)| *of == which);
+    of_this.map(|(_, file)| file.clone()).collect()
 }
 
 /// What an argument names: a file or directory that is there, whatever its name; else captures with a comma between them:

@@ -1,20 +1,17 @@
 //! `slowside diagnose`: which side is slow, by how much, and why.
 
+use super::noted::Noted;
 use super::{inputs, print, tell_missing};
-use crate::args::{Diagnose, FailOn, GroupFormat, HostFile};
+use crate::args::{Diagnose, FailOn, GroupFormat};
 use crate::exit::Done;
 use crate::progress::Progress;
 use analysis::results::{Diagnosis, Finding, Side};
-use analysis::text::{Text, Value, text};
-use anyhow::{Context, bail};
+use analysis::text::{Text, text};
+use anyhow::bail;
 use jiff::tz::TimeZone;
-
 use replace::{Kind, Replacement};
 use report::Anonymise;
 use slowside::{Config, Run};
-use std::path::PathBuf;
-use std::sync::Arc;
-use trace::host::{End, Host};
 
 const SAVED: Kind = Kind {
     name: "saved run",
@@ -63,14 +60,14 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
         beneath,
         mut notes,
     } = inputs::diagnosed(&args.inputs, &args.between, args.reading.as_one)?;
-    let hosts = hosts_of(&args.host, &mut notes)?;
-    let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
+    let noted = Noted::read(&args.app, &args.server_app, &args.host, &mut notes)?;
     let config = Config {
         between,
         peers,
         beneath,
-        hosts,
-        server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
+        app: noted.app,
+        server_app: noted.server_app,
+        hosts: noted.hosts,
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
         clock_offset_ns: args.judging.clock_offset,
@@ -89,10 +86,9 @@ pub(super) fn diagnosis(args: &Diagnose) -> anyhow::Result<Diagnosis> {
     let mut progress = Progress::new(args.reading.quiet, false);
     let mut event = |e| progress.event(e);
     let mut diagnosis = match save {
-        None => slowside::diagnose(&captures, app.as_ref(), &config, &mut event)?,
+        None => slowside::diagnose(&captures, &config, &mut event)?,
         Some(file) => {
-            let (diagnosis, snapshot) =
-                slowside::measure(&captures, app.as_ref(), &config, &mut event)?;
+            let (diagnosis, snapshot) = slowside::measure(&captures, &config, &mut event)?;
             let snapshot = match &names {
                 Some(names) => snapshot.anonymised(names),
                 None => snapshot,
@@ -129,91 +125,5 @@ fn fails(diagnosis: &Diagnosis, on: &FailOn) -> bool {
         FailOn::Rule(rule) => any(&|f| f.rule == *rule),
         FailOn::CostNs(limit) => any(&|f| f.fatal || f.cost_ns.is_some_and(|c| c >= *limit)),
         FailOn::Undetermined => diagnosis.verdict.side == Side::Undetermined,
-    }
-}
-
-/// What a host noted itself.
-pub(super) fn rows_of(
-    files: &[PathBuf],
-    option: &'static str,
-    notes: &mut Vec<Text>,
-) -> anyhow::Result<Option<Arc<trace::Application>>> {
-    if files.is_empty() {
-        return Ok(None);
-    }
-    let application = trace::read(files).context(option)?;
-    if let Some(disks) = &application.disks {
-        note_left_out(disks, notes);
-    }
-    note_left_out(&application, notes);
-    Ok(Some(Arc::new(application)))
-}
-
-/// What tools said of hosts.
-pub(super) fn hosts_of(files: &[HostFile], notes: &mut Vec<Text>) -> anyhow::Result<Arc<[Host]>> {
-    let hosts = trace::host::read(files).context("--host")?;
-    for host in &hosts {
-        if host.skipped_lines > 0 {
-            notes.push(text!(
-                "{lines,} lines of {file} could not be used{first}.",
-                lines = host.skipped_lines,
-                file = Value::File(host.file.as_str().into()),
-                first = first_of_them(host.first_skipped.as_deref()),
-            ));
-        }
-        if host.beyond_limit > 0 {
-            notes.push(text!(
-                "{samples,} samples of {file} are more than are remembered and were left out.",
-                samples = host.beyond_limit,
-                file = Value::File(host.file.as_str().into()),
-            ));
-        }
-    }
-    Ok(hosts.into())
-}
-
-/// What an NFS client's system counted stands for its application, where that noted nothing itself.
-pub(super) fn client_sums(hosts: &[Host]) -> Option<Arc<trace::Application>> {
-    let clients = hosts.iter().filter(|h| h.said != Some(End::Server));
-    clients.filter_map(|h| h.sums.clone()).next()
-}
-
-/// A line that is another's, and where it stands.
-fn first_of_them(line: Option<&str>) -> Text {
-    line.map_or_else(Text::default, |line| {
-        text!(
-            ", the first of them: {line}",
-            line = Value::Quoted(line.into())
-        )
-    })
-}
-
-/// What could not be read of it.
-fn note_left_out(application: &trace::Application, notes: &mut Vec<Text>) {
-    if application.skipped_lines > 0 {
-        notes.push(text!(
-            "{lines} lines of the {format} could not be read{first}.",
-            lines = application.skipped_lines,
-            format = application.format.clone(),
-            first = first_of_them(application.first_skipped.as_deref()),
-        ));
-    }
-    let left_out = [
-        (
-            application.unfinished,
-            "operations without an end, unfinished or failed when it was written",
-        ),
-        (
-            application.beyond_limit,
-            "operations beyond those that are remembered",
-        ),
-    ];
-    for (count, what) in left_out.into_iter().filter(|(n, _)| *n > 0) {
-        notes.push(text!(
-            "{count,} {what}, of the {format} were left out.",
-            count = count,
-            what = what,
-            format = application.format.clone(),
-        ));
     }
 }

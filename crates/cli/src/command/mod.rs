@@ -23,6 +23,7 @@ pub(crate) mod whatif;
 
 mod html;
 mod inputs;
+mod noted;
 mod rows;
 
 use crate::args::FromInterface;

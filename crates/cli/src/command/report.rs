@@ -1,6 +1,6 @@
 //! `slowside report`: one page of HTML that shows it all.
 
-use super::diagnose::{client_sums, hosts_of, rows_of};
+use super::noted::Noted;
 use super::{html, inputs, tell_missing};
 use crate::args::Report;
 use crate::exit::Done;
@@ -18,14 +18,14 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         beneath,
         mut notes,
     } = inputs::diagnosed(&args.inputs, &args.between, args.reading.as_one)?;
-    let hosts = hosts_of(&args.host, &mut notes)?;
-    let app = rows_of(&args.app, "--app", &mut notes)?.or_else(|| client_sums(&hosts));
+    let noted = Noted::read(&args.app, &args.server_app, &args.host, &mut notes)?;
     let config = Config {
         between,
         peers,
         beneath,
-        hosts,
-        server_app: rows_of(&args.server_app, "--server-app", &mut notes)?,
+        app: noted.app,
+        server_app: noted.server_app,
+        hosts: noted.hosts,
         fast_enough_ns: args.judging.fast_enough,
         tail_ns: args.judging.tail,
         clock_offset_ns: args.judging.clock_offset,
@@ -37,9 +37,7 @@ pub(crate) fn run(args: &Report) -> anyhow::Result<Done> {
         ..ReportOptions::default()
     };
     let mut progress = Progress::new(args.reading.quiet, false);
-    let mut result = slowside::report(&captures, app.as_ref(), &config, &options, &mut |e| {
-        progress.event(e);
-    })?;
+    let mut result = slowside::report(&captures, &config, &options, &mut |e| progress.event(e))?;
     drop(progress);
     if args.reading.calls.filter.is_some() {
         notes.push(

@@ -25,6 +25,8 @@ impl Anonymise for Kept {
             whole: self.whole.anonymised(names),
             ends: self.ends.anonymised(names),
             tiers: self.tiers.anonymised(names),
+            // How they were read is told by formats, not by names.
+            layers: self.layers,
         }
     }
 }

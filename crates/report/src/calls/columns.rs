@@ -1,12 +1,12 @@
 //! The columns of `slowside calls`.
 
-use super::{Calls, HOP, LINE, detail, endpoint, hops, id, ledger};
+use super::{Calls, HOP, LINE, PRESSURE, detail, endpoint, hops, id, ledger, pressures};
 use crate::table::{Cell, Column, ColumnKind};
 use analysis::results::Why;
 
 type C = Column<Calls>;
 
-pub(crate) const COLUMNS: [C; 57] = [
+pub(crate) const COLUMNS: [C; 61] = [
     C::new(
         "capture",
         ColumnKind::Text,
@@ -383,4 +383,31 @@ pub(crate) const COLUMNS: [C; 57] = [
         |r| r.beneath.map(|b| b.hi_ns).into(),
     )
     .or_null(),
+    C::new(
+        "application_ns",
+        ColumnKind::Duration,
+        "with --app: how long the application waited for it, by its own row; null where no row is certain to be this call's",
+        |r| r.application().map(|a| a.ns).into(),
+    )
+    .or_null(),
+    C::new(
+        "before_wire_ns",
+        ColumnKind::Duration,
+        "of that, before the request was on the wire: a queue or the work of the client's own; null where the row's clock is not the capture's",
+        |r| r.application().and_then(|a| a.before_ns).into(),
+    )
+    .or_null(),
+    C::new(
+        "after_wire_ns",
+        ColumnKind::Duration,
+        "of that, after the response was there: what is left beside before_wire_ns and response_time_ns",
+        |r| r.after_wire_ns().into(),
+    )
+    .or_null(),
+    C::list(
+        "host_pressure",
+        PRESSURE,
+        "with --host: counters that were high as it began, of those that were high while calls were slow and not else",
+        pressures,
+    ),
 ];

@@ -60,6 +60,12 @@ fn page(
             tables::causes(c),
         ),
         Section::of(
+            "layers",
+            "Layers",
+            "What does each layer take?",
+            tables::layers(c),
+        ),
+        Section::of(
             "tiers",
             "Beneath",
             "What did the server itself wait for?",

@@ -1,8 +1,9 @@
-//! What each layer takes of the same operations, as a table.
+//! What each layer takes of the same operations, as a picture and as a table.
 
+use super::nested::{self, Nested};
 use super::{cell, head, table};
 use crate::layers;
-use analysis::results::Diagnosis;
+use analysis::results::{Diagnosis, Layer, LayerOf, Side};
 use maud::{Markup, html};
 
 pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
@@ -28,7 +29,23 @@ pub(super) fn section(d: &Diagnosis) -> Option<Markup> {
     };
     let caution = layers::caution(d);
     Some(html! {
+        @if let Some(figure) = nested::figure("A call of average length, as each layer has it", &all(d)) { (figure) }
         (table(&title, &heads, &rows))
         @if !caution.is_empty() { p { (caution) } }
     })
+}
+
+fn all(d: &Diagnosis) -> Vec<Nested> {
+    let before_ns = d.server_app.as_ref().and_then(|s| s.before_mean_ns);
+    let of = |l: &Layer| Nested {
+        name: layers::name(l.layer).to_owned(),
+        side: match l.layer {
+            LayerOf::Application | LayerOf::ClientKernel => Side::Client,
+            LayerOf::ClientWire => Side::Network,
+            LayerOf::ServerWire | LayerOf::ServerOperation | LayerOf::Disk => Side::Server,
+        },
+        takes: l.mean(),
+        begins_ns: before_ns.filter(|_| l.layer == LayerOf::ServerOperation),
+    };
+    d.layers.iter().map(of).collect()
 }

@@ -22,6 +22,7 @@ mod hosts;
 mod ladders;
 mod layers;
 mod load;
+mod nested;
 mod operations;
 mod places;
 mod statements;

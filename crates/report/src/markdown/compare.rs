@@ -4,7 +4,7 @@ use super::{code, escaped, sections, table, write};
 use crate::compare_text::{
     CAUSES, ROWS, common, metric_rows, notes, only_rows, op_rows, range, signed, told, told_of,
 };
-use crate::tiers;
+use crate::{layers, tiers};
 use analysis::compare::Comparison;
 use analysis::compare::result::OpChange;
 use std::io::{self, Write};
@@ -24,6 +24,7 @@ pub fn compare_markdown(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
             format!("**{}**", escaped(&c.sentence.to_string())),
             notes,
             causes(c),
+            noted(c),
             beneath(c),
         ];
         parts.extend(ops(c));
@@ -38,6 +39,13 @@ pub fn compare_markdown(c: &Comparison, out: &mut dyn Write) -> io::Result<()> {
 
 fn titled(title: &str, text: &str) -> String {
     format!("### {}\n\n{text}", escaped(title))
+}
+
+/// What hosts timed themselves in both runs.
+fn noted(c: &Comparison) -> String {
+    layers::compared(c).map_or_else(String::new, |(head, rows)| {
+        titled(&head, &table(&rows, 1, |_| false))
+    })
 }
 
 fn causes(c: &Comparison) -> String {

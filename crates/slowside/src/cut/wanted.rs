@@ -185,7 +185,7 @@ fn finding(
     found: &mut Found,
     events: &mut dyn FnMut(Event),
 ) -> Result<(), Error> {
-    let d = crate::diagnose(captures, None, config, events)?;
+    let d = crate::diagnose(captures, config, events)?;
     let all = || (1..).zip(&d.findings);
     let chosen: Vec<(usize, &Finding)> = match which {
         WhichFinding::Number(n) => all().filter(|(i, _)| i == n).collect(),

@@ -115,6 +115,6 @@ impl Watch {
 fn diagnose(config: &Config, name: &str, snapshot: Snapshot) -> Result<Diagnosis, Error> {
     let reader = Box::new(snapshot.into_reader(name));
     let capture = Capture::from_reader(name, reader).map_err(|e| Error::Message(e.to_string()))?;
-    let read = ReadOptions::new(None, config);
+    let read = ReadOptions::new(config);
     read.one(capture)
 }

@@ -165,6 +165,7 @@ impl Seen {
                     unpaired: one.unpaired,
                     hops: Vec::new(),
                     beneath: one.beneath,
+                    pressures: Vec::new(),
                     owners: &part.owners,
                     path: one.path.as_deref(),
                     order: one.order,

@@ -127,7 +127,7 @@ pub(crate) fn diagnosis(captures: &Captures) -> Diagnosis {
         threads: 1,
         ..Config::default()
     };
-    diagnose(captures, None, &config, &mut |_| ()).expect("readable captures")
+    diagnose(captures, &config, &mut |_| ()).expect("readable captures")
 }
 
 /// What `diagnose` says of two captures of which nobody said where they were taken.

@@ -188,7 +188,7 @@ fn a_given_offset_is_used_and_named() {
         ..slowside::Config::default()
     };
     let captures = Captures::Two(c.paths(), s.paths());
-    let d = slowside::diagnose(&captures, None, &config, &mut |_| ()).expect("readable captures");
+    let d = slowside::diagnose(&captures, &config, &mut |_| ()).expect("readable captures");
     let clock = d.clock.expect("matched calls");
     assert_eq!(clock.basis, ClockBasis::Given);
     assert_eq!(clock.offset_ns, 5 * SECOND);

@@ -35,7 +35,7 @@ fn rows(captures: &Captures, config: &Config) -> Result<Vec<String>, Error> {
 /// What is said of all of it at once.
 fn said(captures: &Captures, config: &Config) -> Result<Vec<String>, Error> {
     let events = &mut |_: slowside::Event| ();
-    let diagnosis = diagnose(captures, None, config, events)?;
+    let diagnosis = diagnose(captures, config, events)?;
     let conns = conns(captures, config, events)?;
     let rows = conns.connections.iter().map(|c| {
         let of_this_run = vec![ConnectionId(0); c.ids.len()];

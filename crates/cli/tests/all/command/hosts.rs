@@ -351,3 +351,37 @@ fn names_of_hosts_and_volumes_become_pseudonyms() {
         );
     }
 }
+
+#[test]
+fn rows_of_calls_say_which_counter_was_high_as_they_began() {
+    let mut words = with("hosts-calls", "server=", "psi.txt", &pressure(SLOW, 0));
+    words[0] = "calls".into();
+    words.extend([
+        "--format=jsonl".into(),
+        "--columns=response_time_ns,host_pressure".into(),
+    ]);
+    let rows = |words: &[OsString]| -> Vec<(bool, String)> {
+        let lines = text(&slowside(words).stdout);
+        let rows = lines
+            .lines()
+            .map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let is_slow = |r: &Value| {
+            r["response_time_ns"]
+                .as_i64()
+                .is_some_and(|ns| ns > 10 * MS)
+        };
+        rows.map(|r| (is_slow(&r), r["host_pressure"].to_string()))
+            .collect()
+    };
+    let all = rows(&words);
+    let high = r#"[{"side":"server","counter":"cpu-pressure","device":""}]"#;
+    for (is_slow, pressure) in &all {
+        assert_eq!(pressure, if *is_slow { high } else { "[]" });
+    }
+    assert!(all.iter().filter(|(slow, _)| *slow).count() > 80);
+    // What comes and goes with no regard to the calls is of none.
+    let last = words.len() - 3;
+    let apart = file("hosts-calls", "apart.txt", pressure(40..52, 0).as_bytes());
+    words[last] = format!("--host=server={}", apart.display()).into();
+    assert!(rows(&words).iter().all(|(_, pressure)| pressure == "[]"));
+}

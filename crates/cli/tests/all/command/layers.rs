@@ -390,5 +390,92 @@ fn each_of_two_runs_has_its_own_server_s_times() {
     ]);
     assert!(save.status.success(), "{}", text(&save.stderr));
     words[1] = saved.into();
-    assert!(refused(&words).contains("give it to slowside diagnose --save"));
+    assert!(refused(&words).contains("give them to slowside diagnose --save"));
+}
+
+#[test]
+fn rows_of_calls_have_what_their_application_waits_before_and_after_the_wire() {
+    let mut words = captures("layers-app");
+    words[0] = "calls".into();
+    let around = (-AWAY - 5 * MS, HELD + 2 * AWAY + 6 * MS);
+    let app = rows("layers-app", "app.csv", "READ", around);
+    words.extend(["--app".into(), app.clone()]);
+    let columns = "response_time_ns,application_ns,before_wire_ns,after_wire_ns";
+    words.extend(["--columns".into(), columns.into(), "--format=csv".into()]);
+    let output = slowside(&words);
+    let csv = text(&output.stdout);
+    let mut lines = csv.lines();
+    assert_eq!(lines.next(), Some(columns));
+    let near = |cell: &str, ms: i64| {
+        let ns: i64 = cell.parse().expect("ns");
+        assert!((ns - ms * MS).abs() <= MS / 4, "{ns}, not {ms} ms: {csv}");
+        ns
+    };
+    let mut count = 0;
+    for line in lines {
+        let cells: Vec<&str> = line.split(',').collect();
+        let [wire, all, before, after] =
+            [(0, 42), (1, 48), (2, 5), (3, 1)].map(|(i, ms): (usize, i64)| near(cells[i], ms));
+        assert_eq!(before + wire + after, all);
+        count += 1;
+    }
+    assert_eq!(count, READS);
+    // Without the rows there is nothing to tell, and of another hour they are refused with their reason.
+    let mut without = words.clone();
+    without.drain(5..7);
+    let csv = text(&slowside(&without).stdout);
+    assert!(csv.lines().skip(1).all(|l| l.ends_with(",,,")), "{csv}");
+    let later = (3_600_000 * MS, 3_600_010 * MS);
+    words[6] = rows("layers-app", "later.csv", "READ", later);
+    let output = slowside(&words);
+    assert!(
+        text(&output.stderr).contains("none of 60 rows lies within the capture"),
+        "{}",
+        text(&output.stderr)
+    );
+    let csv = text(&output.stdout);
+    assert!(csv.lines().skip(1).all(|l| l.ends_with(",,,")), "{csv}");
+}
+
+#[test]
+fn two_runs_whose_wire_is_the_same_differ_by_what_lies_above_it() {
+    let captured = captures("layers-above");
+    let pair = || {
+        let both = [&captured[2], &captured[4]].map(|path| path.to_string_lossy());
+        OsString::from(both.join(","))
+    };
+    let of = |run: &str, name: &str, above_ms: i64| {
+        let around = (-AWAY - above_ms * MS, HELD + 2 * AWAY + above_ms * MS);
+        let mut word = OsString::from(format!("--app={run}="));
+        word.push(rows("layers-above", name, "READ", around));
+        word
+    };
+    let words = [
+        "compare".into(),
+        pair(),
+        pair(),
+        of("baseline", "good.csv", 0),
+        of("problem", "bad.csv", 50),
+        "--format=json".into(),
+    ];
+    let c = json(words.clone());
+    assert_eq!(c["verdict"]["outcome"], "no-difference");
+    let sentence = c["verdict"]["sentence"].as_str().expect("a sentence");
+    assert!(
+        sentence.contains("the application waits 92.0 ms instead of 42.0 ms for an operation; what lies above the wire takes 50.0 ms instead of 0 ns. On the wire: No difference"),
+        "{sentence}"
+    );
+    let layers = c["layers"].as_array().expect("layers");
+    let names: Vec<_> = layers.iter().filter_map(|l| l["layer"].as_str()).collect();
+    assert_eq!(names, ["application", "client-wire", "server-wire"]);
+    assert!(layers[1]["problem"]["mean_ns"].is_i64());
+    // What only one of them has is held against nothing, and that is said.
+    let mut one = words.to_vec();
+    one.remove(3);
+    let c = json(one);
+    let notes = c["notes"].to_string();
+    assert!(
+        notes.contains("Hosts' own times were used of the problem alone"),
+        "{notes}"
+    );
 }

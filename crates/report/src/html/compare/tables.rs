@@ -5,6 +5,7 @@ use crate::compare::number;
 use crate::compare_text::{CAUSES, chance, factor, mean, ms, named, range, shown, signed, told};
 use crate::html::operations::{more, short};
 use crate::html::{cell, head, table};
+use crate::layers;
 use crate::text::grouped;
 use analysis::compare::Comparison;
 use analysis::compare::result::{Cause, Change, Measure, OpChange};
@@ -215,4 +216,30 @@ fn signed_metric(measure: Measure, value: f64) -> String {
         (true, true) => format!("-{size}"),
         (true, false) => format!("+{size}"),
     }
+}
+
+/// What hosts timed themselves in both runs.
+pub(super) fn layers(c: &Comparison) -> Option<Markup> {
+    let (title, rows) = layers::compared(c)?;
+    let (heads, rows) = rows.split_first()?;
+    let heads = html! {
+        tr { @for (i, name) in heads.iter().enumerate() { (head(name, is_number(i, heads.len()))) } }
+    };
+    let rows = html! {
+        @for row in rows {
+            tr {
+                @for (i, text) in row.iter().enumerate() {
+                    @if i == 0 { th scope="row" { (text) } }
+                    @else if is_number(i, row.len()) { (cell(text, None)) }
+                    @else { td { (text) } }
+                }
+            }
+        }
+    };
+    Some(table(&title, &heads, &rows))
+}
+
+/// All columns between names and words.
+fn is_number(column: usize, columns: usize) -> bool {
+    column > 0 && column + 1 < columns
 }
