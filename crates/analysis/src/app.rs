@@ -141,7 +141,7 @@ impl RowMatch {
                     .push_back(number);
             }
         }
-        let blocks = app.blocks.clone().filter(|_| whose == Whose::Application);
+        let blocks = app.blocks.clone().filter(|blocks| !blocks.waits.is_empty());
         RowMatch {
             by_place,
             found: vec![false; app.operations.len()],
@@ -252,6 +252,9 @@ impl RowMatch {
             }
             notes.push(words::disks(&self.app.format));
         }
+        if self.app.blocks.is_some() {
+            return Err(Refusal::NoBlocks);
+        }
         let is_clients = self.app.blocks.is_some() || self.app.of_clients;
         if self.whose == Whose::Server && is_clients {
             return Err(Refusal::NotOfServers(self.app.format.clone()));
@@ -301,6 +304,7 @@ impl RowMatch {
             self.calls.take(),
             app.grain_ns,
             self.whose,
+            app.sessions.iter().all(Option::is_some),
         );
         let mut between = std::mem::take(&mut self.between);
         let by_offset = between.count();

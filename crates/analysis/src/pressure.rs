@@ -271,13 +271,13 @@ fn high_milli(counter: Counter, host: &Host, fast_enough_ns: i64) -> Option<i64>
         // Thousandths of milliseconds.
         Counter::DiskAwait => fast_enough_ns / 1_000,
         Counter::NicDrops | Counter::SocketDrops => 1,
+        Counter::NfsdQueued => 1_000,
         Counter::Blocked
         | Counter::DiskUtilization
         | Counter::DiskQueue
         | Counter::DiskOperations
         | Counter::Retransmits
         | Counter::NfsdCalls
-        | Counter::NfsdThreads
-        | Counter::NfsdQueued => return None,
+        | Counter::NfsdThreads => return None,
     })
 }

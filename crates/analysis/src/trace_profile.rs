@@ -188,7 +188,7 @@ impl Profiler {
                 }
                 return;
             }
-            Record::Dump(_) => return,
+            Record::Dump(_) | Record::Date(_) => return,
             Record::Process(process) => {
                 let forgotten = self.processes.turn_to(*process);
                 self.forget(forgotten);

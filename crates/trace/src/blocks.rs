@@ -1,5 +1,5 @@
 //! An extended SQL trace of Oracle (event 10046) into its waits for blocks of data files: the evidence that
-//! is held against NFS READs.
+//! is held against NFS READs; and into its round trips, which are another's.
 //!
 //! Only waits that name their blocks are taken: `db file parallel read` does not, and control files and
 //! logs have blocks of another size. Three parameters follow each event in the same order whatever the
@@ -9,6 +9,7 @@ use crate::Error;
 use crate::collector::Collector;
 use crate::lines::Lines;
 use crate::oracle::{self, Record, Wait};
+use crate::round_trips::RoundTrips;
 use model::limits::TRACE_BLOCK_WAITS;
 use std::sync::Arc;
 
@@ -104,10 +105,12 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
     let several = files.len() > 1;
     let first = files.first().map(Lines::name).unwrap_or_default();
     for file in files {
+        let mut trips = RoundTrips::default();
         let mut take = |record: Record<'_>| {
             if let Record::Wait(wait) = record {
                 found.take(&wait);
             }
+            trips.take(&record);
         };
         let read = match file.path() {
             Some(path) => oracle::read(path, &mut take)?,
@@ -117,6 +120,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
             }
         };
         found.unit_ns = found.unit_ns.max(read.unit_ns);
+        trips.end(&read, into);
         for (_, p) in read.problems.iter().filter(|(_, p)| p.damage) {
             into.skip_many(p.count, || format!("{}: {}", p.first, p.example));
         }
@@ -125,7 +129,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
         true => "Oracle traces".to_owned(),
         false => "Oracle trace".to_owned(),
     });
-    if found.waits.is_empty() {
+    if found.waits.is_empty() && into.operations().is_empty() {
         let cure = match found.untimed {
             0 => "trace with waits (level 8 of event 10046, waits => true)",
             _ => "its waits have no tim, as those of 9i: slowside trace reads it alone",
@@ -133,6 +137,7 @@ pub(crate) fn read(files: Vec<Lines>, into: &mut Collector) -> Result<(), Error>
         return Err(Error::NoBlocks { file: first, cure });
     }
     into.blocks(Arc::new(found));
+    into.of_servers();
     Ok(())
 }
 

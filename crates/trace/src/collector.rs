@@ -68,12 +68,20 @@ impl Collector {
         if let Some(number) = self.sessions.get(&end) {
             return Some(*number);
         }
-        let number = u32::try_from(self.sessions.len()).ok()?;
-        if self.sessions.len() >= SESSIONS {
+        let number = u32::try_from(self.application.sessions.len()).ok()?;
+        if self.application.sessions.len() >= SESSIONS {
             return None;
         }
         self.sessions.insert(end, number);
-        self.application.sessions.push(end);
+        self.application.sessions.push(Some(end));
+        Some(number)
+    }
+
+    /// The number of a connection of which nothing says the client's end; `None` when there are too many.
+    pub(crate) fn unnamed_session(&mut self) -> Option<u32> {
+        let sessions = &mut self.application.sessions;
+        let number = u32::try_from(sessions.len()).ok()?;
+        (sessions.len() < SESSIONS).then(|| sessions.push(None))?;
         Some(number)
     }
 

@@ -13,7 +13,8 @@
 //! - fio latency logs (`fio.rs`): operations.
 //! - `/proc/self/mountstats` of a Linux NFS client (`mountstats.rs`): sums per operation kind.
 //! - `nfsiostat` output (`nfsiostat.rs`): means per operation kind.
-//! - Extended SQL traces of Oracle (`blocks.rs`): waits for blocks of data files.
+//! - Extended SQL traces of Oracle: waits for blocks of data files (`blocks.rs`), and a server's own times of what its
+//!   clients call (`round_trips.rs`).
 //! - Oracle's AWR report as text (`awr.rs`).
 //! - Distributions of DTrace, bpftrace and BCC (`histogram.rs`), and Oracle's of its waits (`waits.rs`).
 //! - Statements of PostgreSQL's log, MySQL's log of slow statements, and their sums (`statements.rs`).
@@ -37,6 +38,7 @@ mod mountstats;
 mod nfsiostat;
 mod number;
 pub mod oracle;
+mod round_trips;
 mod slower;
 mod snapshots;
 mod statements;
@@ -70,8 +72,8 @@ pub struct Application {
     pub samples: Vec<Sample>,
     /// The hosts that rows name as theirs; [`Operation::client`] is a number of these.
     pub clients: Vec<IpAddr>,
-    /// The clients' ends of connections that rows name.
-    pub sessions: Vec<SocketAddr>,
+    /// The clients' ends of connections that rows name; `None` where rows are of one connection, and do not say which.
+    pub sessions: Vec<Option<SocketAddr>>,
     /// How much earlier than they were the log may note starts and ends.
     pub grain_ns: i64,
     /// Per operation kind, for logs that only hold sums (mountstats, nfsiostat).
@@ -82,7 +84,7 @@ pub struct Application {
     pub slower_than_ns: Option<i64>,
     /// Times are what a client of the calls notes, whatever it was given as.
     pub of_clients: bool,
-    /// Samples are of a server's own operations, whatever else is told beside them.
+    /// Operations and samples are of a server, whatever else is told beside them.
     pub of_servers: bool,
     /// Times are those of disks, of which an operation may need none, or several.
     pub of_disks: bool,

@@ -43,7 +43,10 @@ impl Calls {
             all_named: !app.clients.is_empty(),
             means: app.operations.iter().any(|o| !o.absolute) || app.operations.is_empty(),
             met: vec![false; app.clients.len()],
-            sessions: (0..).zip(&app.sessions).map(|(n, end)| (*end, n)).collect(),
+            sessions: (0..)
+                .zip(&app.sessions)
+                .filter_map(|(n, end)| Some(((*end)?, n)))
+                .collect(),
             ..Calls::default()
         };
         let histograms = span::held_against_calls(&app.histograms);
@@ -93,6 +96,7 @@ impl Calls {
                 }
             },
             placed: call.detail.get(model::Field::Offset).is_some(),
+            connection: call.connection,
             call: row,
         })
     }

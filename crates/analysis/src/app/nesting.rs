@@ -43,12 +43,13 @@ pub(super) struct Nesting {
 }
 
 impl Nesting {
-    /// `grain_ns`: rows may note their times so much too early.
+    /// `grain_ns`: rows may note their times so much too early. `are_named`: rows of a session say which connection that is.
     pub(super) fn of(
         mut rows: Vec<Span>,
         mut calls: Vec<Span>,
         grain_ns: i64,
         whose: Whose,
+        are_named: bool,
     ) -> Nesting {
         match rows.iter().all(|r| r.session.is_some()) {
             // Those that ended in one step of the log's clock stay in its order.
@@ -62,7 +63,11 @@ impl Nesting {
         let join = |rows: &[Span], ahead_ns| {
             let rows: Vec<Span> = rows.iter().map(|r| r.earlier(ahead_ns)).collect();
             match by_session {
-                true => sessions::in_order(&rows, &calls, whose, slack),
+                true if are_named => sessions::in_order(&rows, &calls, whose, slack),
+                true => {
+                    let calls = sessions::named(&rows, &calls, whose, slack);
+                    sessions::in_order(&rows, &calls, whose, slack)
+                }
                 false => nest(&rows, &calls, whose, slack, data),
             }
         };

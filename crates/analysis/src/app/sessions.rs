@@ -1,14 +1,17 @@
 //! Rows that name the connection over which they were asked for, with the calls of that connection: both follow each
 //! other there, so that each call takes the next row, if the one can enclose the other.
 //!
+//! Where rows are of one connection and do not say which, it is the one whose calls they fit ([`named`]).
+//!
 //! A log's clock may be coarser than its statements are long: of those that nest by time alone any could be a call's, of
 //! those of its connection it is the next.
 
 use super::nesting::Pair;
-use super::span::Span;
+use super::span::{self, Span};
 use super::whose::{Slack, Whose};
 use hashbrown::HashMap;
-use std::collections::VecDeque;
+use model::ConnectionId;
+use std::collections::{BTreeMap, VecDeque};
 
 /// `rows` and `calls` in the order of their ends.
 pub(super) fn in_order(rows: &[Span], calls: &[Span], whose: Whose, slack: Slack) -> Vec<Pair> {
@@ -40,9 +43,68 @@ pub(super) fn in_order(rows: &[Span], calls: &[Span], whose: Whose, slack: Slack
     pairs
 }
 
+/// Of a session's rows and a connection's calls while both were there, so many in a hundred are of each other.
+const FITTING: usize = 80;
+
+/// So many rows of a session tell its connection from others.
+const TELLING: usize = 5;
+
+/// Calls with the session that is theirs, of those whose rows do not name it; the sessions of `rows` that fit no connection
+/// have none.
+pub(super) fn named(rows: &[Span], calls: &[Span], whose: Whose, slack: Slack) -> Vec<Span> {
+    let mut sessions: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+    for row in rows {
+        sessions
+            .entry(row.session.unwrap_or(0))
+            .or_default()
+            .push(*row);
+    }
+    let mut connections: BTreeMap<ConnectionId, Vec<Span>> = BTreeMap::new();
+    for call in calls {
+        connections.entry(call.connection).or_default().push(*call);
+    }
+    let mut theirs: HashMap<ConnectionId, u32, foldhash::fast::FixedState> = HashMap::default();
+    for (session, rows) in &sessions {
+        let fit = |calls: &Vec<Span>| {
+            let both = [rows, calls].map(|spans| {
+                let first = spans.iter().map(|s| s.from).min()?;
+                Some((first, spans.iter().map(|s| s.until).max()?))
+            });
+            let [Some(a), Some(b)] = both else { return 0 };
+            let during = (a.0.max(b.0), a.1.min(b.1));
+            let within = |spans: &[Span]| -> Vec<Span> {
+                let within = spans.iter().filter(|s| span::overlaps(s, during));
+                within.map(|s| s.of_session(*session)).collect()
+            };
+            let (rows, calls) = (within(rows), within(calls));
+            let pairs = in_order(&rows, &calls, whose, slack).len();
+            match pairs >= TELLING && pairs * 100 >= rows.len().max(calls.len()) * FITTING {
+                true => pairs,
+                false => 0,
+            }
+        };
+        let free = connections.iter().filter(|(c, _)| !theirs.contains_key(*c));
+        let mut fits: Vec<(usize, ConnectionId)> =
+            free.map(|(c, calls)| (fit(calls), *c)).collect();
+        fits.sort_unstable_by(|a, b| b.cmp(a));
+        let second = fits.get(1).map_or(0, |(pairs, _)| *pairs);
+        if let Some((pairs, connection)) = fits.first()
+            && second * 100 < pairs * FITTING
+        {
+            theirs.insert(*connection, *session);
+        }
+    }
+    let own = |call: &Span| Span {
+        session: theirs.get(&call.connection).copied(),
+        ..*call
+    };
+    calls.iter().map(own).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::ConnectionId;
     use trace::OperationKind;
 
     const MS: i64 = 1_000_000;
@@ -56,6 +118,7 @@ mod tests {
             client: None,
             session: Some(0),
             placed: false,
+            connection: ConnectionId(1),
             call: until as u64,
         }
     }
@@ -104,5 +167,73 @@ mod tests {
             ..span(0, 9_000)
         };
         assert_eq!(paired(&[span(1_000, 2_000)], &[other, unknown]), []);
+    }
+
+    /// Fifty calls of a connection, each 10 ms after the one before and a little longer, from so many microseconds on.
+    fn calls_of(connection: u64, from: i64) -> Vec<Span> {
+        let each = |i: i64| Span {
+            connection: ConnectionId(connection),
+            session: None,
+            ..span(from + i * 10_000, from + i * 10_000 + 500 + i * i % 700)
+        };
+        (0..50).map(each).collect()
+    }
+
+    /// What a server notes of these: from 30 µs after a request came until 20 µs before its answer leaves.
+    fn rows_of(session: u32, calls: &[Span]) -> Vec<Span> {
+        let each = |call: &Span| Span {
+            session: Some(session),
+            connection: ConnectionId(0),
+            from: call.from + 30_000,
+            until: call.until - 20_000,
+            ..*call
+        };
+        calls.iter().map(each).collect()
+    }
+
+    /// How many calls of each connection have a session.
+    fn sessions(rows: &[Span], calls: &[Span]) -> BTreeMap<(u64, u32), usize> {
+        let slack = Whose::Server.slack(0);
+        let mut found = BTreeMap::new();
+        for call in named(rows, calls, Whose::Server, slack) {
+            if let Some(session) = call.session {
+                *found.entry((call.connection.0, session)).or_default() += 1;
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn a_session_is_the_connection_whose_calls_its_rows_fit() {
+        let (a, b) = (calls_of(1, 0), calls_of(2, 4_000));
+        let all: Vec<Span> = a.iter().chain(&b).copied().collect();
+        let both: Vec<Span> = [rows_of(7, &b), rows_of(8, &a)].concat();
+        assert_eq!(sessions(&both, &all), [((1, 8), 50), ((2, 7), 50)].into());
+        // One in five calls may lack its row, as those of a trace that began later do.
+        let of = |rows: &[Span]| sessions(rows, &all);
+        let some: Vec<Span> = rows_of(7, &b).into_iter().step_by(2).collect();
+        assert_eq!(of(&some), BTreeMap::new());
+        let most: Vec<Span> = rows_of(7, &b)
+            .into_iter()
+            .enumerate()
+            .filter(|(i, _)| i % 5 != 4)
+            .map(|(_, row)| row)
+            .collect();
+        assert_eq!(of(&most), [((2, 7), 50)].into());
+        // Of a connection that the capture does not have.
+        assert_eq!(of(&rows_of(7, &calls_of(3, 7_500))), BTreeMap::new());
+        // Few rows fit anything.
+        assert_eq!(of(&rows_of(7, &b[..4])), BTreeMap::new());
+    }
+
+    #[test]
+    fn rows_that_fit_two_connections_are_of_none() {
+        let (a, mut b) = (calls_of(1, 0), calls_of(2, 0));
+        for call in &mut b {
+            call.from -= 1_000;
+            call.until += 1_000;
+        }
+        let all: Vec<Span> = a.iter().chain(&b).copied().collect();
+        assert_eq!(sessions(&rows_of(7, &a), &all), BTreeMap::new());
     }
 }

@@ -1,6 +1,6 @@
 //! From when to when something was under way: an operation that a row tells of, or a call.
 
-use model::Call;
+use model::{Call, ConnectionId};
 use trace::{Histogram, Operation, OperationKind};
 
 /// The clock of rows is looked for so far around the capture's.
@@ -17,8 +17,9 @@ pub(super) struct Span {
     pub(super) session: Option<u32>,
     /// Whether its offset is known.
     pub(super) placed: bool,
-    /// Which of its capture's calls it is; of rows nothing.
+    /// Which of its capture's calls it is, and over which connection; of rows nothing.
     pub(super) call: u64,
+    pub(super) connection: ConnectionId,
 }
 
 impl Span {
@@ -31,6 +32,7 @@ impl Span {
             session: o.session,
             placed: o.offset.is_some(),
             call: 0,
+            connection: ConnectionId(0),
         }
     }
 
@@ -39,6 +41,14 @@ impl Span {
         Span {
             from: self.from.saturating_sub(by_ns),
             until: self.until.saturating_sub(by_ns),
+            ..self
+        }
+    }
+
+    /// The same as one of this session.
+    pub(super) fn of_session(self, session: u32) -> Span {
+        Span {
+            session: Some(session),
             ..self
         }
     }

@@ -25,15 +25,21 @@ impl Whose {
         }
     }
 
-    /// Of a report of both, what is told of these operations.
-    pub(super) fn own(self, app: &Arc<Application>) -> Arc<Application> {
+    /// Of a report or trace of both, what is told of these operations.
+    pub(crate) fn own(self, app: &Arc<Application>) -> Arc<Application> {
         if !app.of_servers {
             return Arc::clone(app);
         }
         let mut own = Application::clone(app);
         match self {
-            Whose::Application => own.samples.clear(),
-            Whose::Server => own.histograms.clear(),
+            Whose::Application => {
+                own.samples.clear();
+                own.operations.clear();
+            }
+            Whose::Server => {
+                own.histograms.clear();
+                own.blocks = None;
+            }
         }
         Arc::new(own)
     }

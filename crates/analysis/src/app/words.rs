@@ -45,6 +45,8 @@ pub(super) enum Refusal {
     SlowOnes {
         least_ns: i64,
     },
+    /// A trace without waits for blocks, which are what a database itself asks for.
+    NoBlocks,
     /// What only clients note: no operations of a server.
     NotOfServers(String),
 }
@@ -154,6 +156,9 @@ impl Refusal {
                         own = own,
                     ),
                 }
+            }
+            Refusal::NoBlocks => {
+                "the trace waits for no blocks of data files; if this is a capture of the database's own clients, give it to --server-app".into()
             }
             Refusal::NotOfServers(format) => text!(
                 "{format} is what a client notes; give the server's own operations, with a start and an end or a latency",

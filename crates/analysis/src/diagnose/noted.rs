@@ -66,7 +66,8 @@ impl Diagnoser {
         }
         let mut load = Load::new();
         if let Some(app) = &self.options.app {
-            let timed = app.operations.iter().filter(|o| o.absolute);
+            let own = Whose::Application.own(app);
+            let timed = own.operations.iter().filter(|o| o.absolute);
             load.application(timed.map(|o| (o.start_ns, o.end_ns)));
         }
         certain.each(|call| load.call(call));

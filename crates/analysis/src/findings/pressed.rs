@@ -55,6 +55,56 @@ fn best<'a>(
     })
 }
 
+/// What the kernel's NFS server says of its threads itself: whether requests wait for one.
+pub(super) struct Threads {
+    pub(super) is_limit: bool,
+    pub(super) said: Text,
+}
+
+/// So often a second, in thousandths, does a connection find no thread before that means anything.
+const QUEUED_MILLI: i64 = 1_000;
+
+/// Of `pool_stats` of the server, and `/proc/net/rpc/nfsd` beside it; nothing where it says neither clearly.
+pub(super) fn threads(facts: &Facts<'_>) -> Option<Threads> {
+    let servers = facts.hosts.iter().filter(|h| h.side == Some(Side::Server));
+    let host = servers
+        .clone()
+        .find(|h| h.series.iter().any(|s| s.counter == Counter::NfsdQueued))?;
+    let of = |counter: Counter| host.series.iter().filter(move |s| s.counter == counter);
+    let queued = of(Counter::NfsdQueued).map(|s| s.mean_milli).sum::<i64>();
+    let never = of(Counter::NfsdQueued).all(|s| s.max_milli == 0);
+    let number = servers
+        .flat_map(|h| &h.series)
+        .filter(|s| s.counter == Counter::NfsdThreads)
+        .map(|s| s.max_milli / 1_000)
+        .max();
+    let has = number.map_or_else(Text::default, |n| {
+        text!(" has {n} thread{n||s} and", n = n.max(0).unsigned_abs())
+    });
+    let file = Value::File(host.file.as_str().into());
+    let (is_limit, said) = match (never, queued >= QUEUED_MILLI) {
+        (true, _) => (
+            false,
+            text!(
+                " Its nfsd{has} always found one free ({file}): it is not their number that holds calls up.",
+                has = has,
+                file = file
+            ),
+        ),
+        (false, true) => (
+            true,
+            text!(
+                " Its nfsd{has} let connections wait for one {times} times a second, on average ({file}).",
+                has = has,
+                times = amount(Counter::NfsdThreads, queued),
+                file = file,
+            ),
+        ),
+        _ => return None,
+    };
+    Some(Threads { is_limit, said })
+}
+
 /// Whether packets, or the application's own times, hold a quarter of the time against it for certain.
 fn is_accused(facts: &Facts<'_>, side: Side) -> bool {
     let place = match side {

@@ -22,10 +22,10 @@
 //! time. When the capture holds no call that found the server unloaded, the service
 //! time is not known and server-slow is said instead.
 
-use super::{Entry, Of, Rule, evidence, numbers, whole};
+use super::{Entry, Of, Rule, evidence, numbers, pressed, whole};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
-use crate::text::{Value, text};
+use crate::text::{Text, Value, text};
 
 pub(super) const ENTRY: Entry = Entry {
     code: "server-concurrency-cap",
@@ -44,8 +44,9 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     }
     let n = cap.cap.round().max(1.0) as u64;
+    let threads = pressed::threads(facts);
     let why = text!(
-        "{server} answers about {n} calls at a time: {how} {time}, and with {busy} outstanding a call takes {wait}.",
+        "{server} answers about {n} calls at a time: {how} {time}, and with {busy} outstanding a call takes {wait}.{threads}",
         server = server,
         n = n,
         how = if cap.sure {
@@ -56,44 +57,60 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         time = Value::Duration(cap.service_ns),
         busy = cap.busy_level.round_ties_even() as u64,
         wait = Value::Duration(cap.busy_wait_ns),
+        threads = threads
+            .as_ref()
+            .map_or_else(Text::default, |t| t.said.clone()),
     );
+    // More threads do not help where one was always free.
+    let raise = threads.is_none_or(|t| t.is_limit).then(|| {
+        "raise the server's NFS threads (Linux: echo 64 > /proc/fs/nfsd/threads; illumos: sharectl set -p servers=1024 nfs)".into()
+    });
+    let find = "or find what those few are waiting for: one busy disk is a cap of one".into();
     Some(Finding {
         title: text!("The server works on about {n} calls at a time", n = n),
         cost_ns: Some(a.queue_ns),
         first: facts.worst.server.first,
         last: facts.worst.server.last,
-        facts: numbers([("cap", whole(n)), ("service_ns", cap.service_ns), ("busy_outstanding", cap.busy_level.round() as i64), ("busy_wait_ns", cap.busy_wait_ns)]),
-        evidence: evidence::of_calls(facts, facts.worst.server, "request and reply of the longest waits"),
+        facts: numbers([
+            ("cap", whole(n)),
+            ("service_ns", cap.service_ns),
+            ("busy_outstanding", cap.busy_level.round() as i64),
+            ("busy_wait_ns", cap.busy_wait_ns),
+        ]),
+        evidence: evidence::of_calls(
+            facts,
+            facts.worst.server,
+            "request and reply of the longest waits",
+        ),
         why,
-        remedy: vec![
-            "raise the server's NFS threads (Linux: echo 64 > /proc/fs/nfsd/threads; illumos: sharectl set -p servers=1024 nfs)".into(),
-            "or find what those few are waiting for: one busy disk is a cap of one".into(),
-        ],
+        remedy: raise.into_iter().chain([find]).collect(),
         ..Rule::ServerConcurrencyCap.finding()
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::end;
-    use super::super::testing::{TOTAL_NS, found};
+    use super::super::testing::{Fixture, TOTAL_NS, end, found, nfsd};
     use super::*;
     use crate::concurrency::ServerCap;
 
+    /// What queues for so long before a server that works on four calls at a time.
+    fn cap(f: &mut Fixture, queue_ns: i64) {
+        let cap = ServerCap {
+            cap: 3.9,
+            service_ns: 4_000_000,
+            queue_ns,
+            calls: 100,
+            busy_level: 32.0,
+            busy_wait_ns: 33_000_000,
+            sure: true,
+        };
+        f.account.queue_ns = queue_ns;
+        f.account.cap = Some((cap, end(2, 2_049)));
+    }
+
     fn capped(queue_ns: i64) -> Option<Finding> {
-        found(Rule::ServerConcurrencyCap, |f| {
-            let cap = ServerCap {
-                cap: 3.9,
-                service_ns: 4_000_000,
-                queue_ns,
-                calls: 100,
-                busy_level: 32.0,
-                busy_wait_ns: 33_000_000,
-                sure: true,
-            };
-            f.account.queue_ns = queue_ns;
-            f.account.cap = Some((cap, end(2, 2_049)));
-        })
+        found(Rule::ServerConcurrencyCap, |f| cap(f, queue_ns))
     }
 
     #[test]
@@ -109,6 +126,34 @@ mod tests {
                 .to_string()
                 .starts_with("10.0.0.2:2049 answers about 4 calls")
         );
+    }
+
+    #[test]
+    fn what_the_server_counts_of_its_threads_stands_beside_it() {
+        let with = |milli: i64| {
+            let f = found(Rule::ServerConcurrencyCap, |f| {
+                cap(f, TOTAL_NS / 2);
+                f.hosts = vec![nfsd(4, milli)];
+            });
+            let f = f.unwrap();
+            (f.why.to_string(), f.remedy.len())
+        };
+        let (why, remedies) = with(230_000);
+        assert!(
+            why.ends_with(" Its nfsd has 4 threads and let connections wait for one 230 times a second, on average (psi)."),
+            "{why}"
+        );
+        assert_eq!(remedies, 2);
+        let (why, remedies) = with(0);
+        assert!(
+            why.ends_with(" Its nfsd has 4 threads and always found one free (psi): it is not their number that holds calls up."),
+            "{why}"
+        );
+        assert_eq!(remedies, 1);
+        // Now and then is neither.
+        let (why, remedies) = with(999);
+        assert!(!why.contains("nfsd"), "{why}");
+        assert_eq!(remedies, 2);
     }
 
     #[test]

@@ -28,7 +28,7 @@
 //! its own that is meant to be in it, or times a part of the operation only. When
 //! the capture was taken in front of the server, the way to it is counted as well.
 
-use super::{Entry, Of, Rule, evidence, numbers, whole};
+use super::{Entry, Of, Rule, evidence, numbers, pressed, whole};
 use crate::app::{ComparedBy, ServerFacts};
 use crate::facts::Facts;
 use crate::results::{Finding, Side};
@@ -83,12 +83,13 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
             "request and reply of the longest waits",
         ),
         why: text!(
-            "Of {held} for which the server holds a call, its own operation takes {operation} on average: {share} of the server's time passes outside of it{sides} ({basis}).{cost}",
+            "Of {held} for which the server holds a call, its own operation takes {operation} on average: {share} of the server's time passes outside of it{sides} ({basis}).{threads}{cost}",
             held = Value::Duration(held),
             operation = server.own(),
             share = Value::Percent(share),
             sides = sides(server),
             basis = server.basis.clone(),
+            threads = pressed::threads(facts).map_or_else(Text::default, |t| t.said),
             cost = match (is_exact, capped) {
                 (_, true) => " Server-concurrency-cap has its cost.",
                 (false, _) => " No single call's is known: it has no cost of its own.",

@@ -33,6 +33,7 @@ use model::{
 };
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
+use trace::host::Counter;
 
 pub(crate) const MS: i64 = 1_000_000;
 pub(super) const CALLS: u64 = 100;
@@ -436,7 +437,7 @@ pub(crate) fn connection() -> ConnectionResult {
 }
 
 /// What a tool says of a host, whose counter goes so with its calls.
-pub(super) fn pressed(side: Side, counter: trace::host::Counter, fit: Fit) -> HostResult {
+pub(super) fn pressed(side: Side, counter: Counter, fit: Fit) -> HostResult {
     let held = Pressed {
         high_milli: 25_000,
         high: 6,
@@ -468,6 +469,23 @@ pub(super) fn pressed(side: Side, counter: trace::host::Counter, fit: Fit) -> Ho
         counts: None,
         connections: Vec::new(),
     }
+}
+
+/// What a server's nfsd counts: its threads, and how often a second, in thousandths, a connection found none free.
+pub(super) fn nfsd(threads: i64, queued_milli: i64) -> HostResult {
+    let mut host = pressed(Side::Server, Counter::NfsdQueued, Fit::NeverHigh);
+    let of = |counter, milli| SeriesResult {
+        counter,
+        mean_milli: milli,
+        max_milli: milli,
+        held: None,
+        ..host.series[0].clone()
+    };
+    host.series = vec![
+        of(Counter::NfsdQueued, queued_milli),
+        of(Counter::NfsdThreads, threads * 1_000),
+    ];
+    host
 }
 
 /// A statement that was never executed.

@@ -72,7 +72,8 @@ pub(crate) struct Diagnose {
     ///
     /// PostgreSQL's log (log_min_duration_statement; with %r, csvlog or jsonlog statement by statement),
     /// MySQL's log of slow statements, two snapshots of pg_stat_statements, of performance_schema's
-    /// digests or of ganesha_stats; Oracle's AWR report (text).
+    /// digests or of ganesha_stats; Oracle's AWR report (text), or an extended SQL trace (event 10046,
+    /// level 8) of a session whose calls are in the capture: round trip by round trip.
     ///
     /// With --app or --server-app the answer has a table of layers, from the application to the
     /// server's operation.

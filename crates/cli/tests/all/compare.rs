@@ -431,6 +431,7 @@ fn the_contract_has_its_keys() {
             "gone",
             "shared",
             "tiers",
+            "layers",
             "notes"
         ]
     );

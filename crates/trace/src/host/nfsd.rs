@@ -1,9 +1,12 @@
 //! A Linux NFS server's counters into rates: `/proc/net/rpc/nfsd` (2.6 to 6.18: net/sunrpc/stats.c, fs/nfsd/stats.c) and
 //! `/proc/fs/nfsd/pool_stats` (Documentation/filesystems/nfs/knfsd-stats.rst).
 //!
-//! `rpc CALLS BAD …` and `th THREADS …` of the first; of the second `sockets-enqueued`, how often a connection with a
-//! request waited as no thread was free. Kernels from 6.10 on call the column `transports-queued`, or leave it out. Written
-//! from the kernel's documents, as this reader was made where no NFS server of the kernel runs.
+//! `rpc CALLS BAD …` and `th THREADS …` of the first; of the second how often a connection with a request waited as no thread
+//! was free. Until 3.18 that is `sockets-enqueued`: either a thread is woken or the connection waits. Since then each
+//! connection with a request is queued, and what woke no thread waited: more is queued and woken together than arrived
+//! (net/sunrpc/svc_xprt.c, svc_xprt_enqueue; the document still says the former). Kernels from 6.10 on call the column
+//! `transports-queued`, or leave it out. Written from the kernel's sources, as this reader was made where no NFS server of
+//! the kernel runs.
 
 use super::gather::{Gather, Now, Reader};
 use super::table::Heading;
@@ -53,22 +56,33 @@ impl Reader for Read {
                 }
             }
             pool => {
-                let row = self.pools.row(text);
-                let queued = row.and_then(|row| {
-                    let word = row
-                        .word("sockets-enqueued")
-                        .or_else(|| row.word("transports-queued"));
-                    word?.parse::<u64>().ok()
-                });
-                if let Some(queued) = queued {
-                    let name = format!("pool {pool}");
-                    into.rate(
-                        Tool::Nfsd,
-                        (Counter::NfsdQueued, pool),
-                        at_ns,
-                        (&name, queued),
-                    );
-                }
+                let Some(row) = self.pools.row(text) else {
+                    return;
+                };
+                let mut grown = |names: &[&str]| {
+                    let word = names.iter().find_map(|name| row.word(name))?;
+                    let total = word.parse::<u64>().ok()?;
+                    let name = format!("pool {pool} {}", names.first()?);
+                    into.grown(Tool::Nfsd, &name, at_ns, total)
+                };
+                let queued = grown(&["sockets-enqueued", "transports-queued"]);
+                let woken = grown(&["threads-woken"]).map_or(0, |(_, n)| n);
+                let arrived = grown(&["packets-arrived", "messages-arrived"]).map(|(_, n)| n);
+                let Some((from_ns, queued)) = queued else {
+                    return;
+                };
+                let both = queued.saturating_add(woken);
+                let waited = match arrived.is_some_and(|arrived| both <= arrived) {
+                    true => queued,
+                    false => queued.saturating_sub(woken),
+                };
+                let milli = i128::from(waited) * 1_000_000_000_000 / i128::from(at_ns - from_ns);
+                let sample = Sample {
+                    from_ns,
+                    until_ns: at_ns,
+                    milli: i64::try_from(milli).unwrap_or(i64::MAX),
+                };
+                into.sample(Counter::NfsdQueued, pool, false, sample);
             }
         }
     }

@@ -311,6 +311,30 @@ fn a_server_of_nfs_counts_calls_threads_and_who_waited_for_one() {
     assert_eq!(value(Counter::NfsdQueued, "0"), 50_000);
 }
 
+/// What `pool_stats` grew by in two seconds: arrived, queued, woken; and what waited, a second.
+#[test]
+fn what_found_no_thread_free_is_told_for_either_kind_of_kernel() {
+    let waited = |[arrived, queued, woken]: [u64; 3]| {
+        let print = |at: u64, n: [u64; 3]| {
+            format!(
+                "# {at} cat /proc/fs/nfsd/pool_stats\n# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n0 {} {} {} 0\n",
+                n[0], n[1], n[2]
+            )
+        };
+        let text =
+            print(100_000_000, [5; 3]) + &print(100_000_002, [arrived + 5, queued + 5, woken + 5]);
+        let host = read_bytes("n", text.as_bytes()).unwrap();
+        series(&host, Counter::NfsdQueued, "0").samples[0].milli
+    };
+    // Until 3.18 either a thread was woken or the connection was queued.
+    assert_eq!(waited([200, 60, 140]), 30_000);
+    assert_eq!(waited([200, 0, 200]), 0);
+    // Since then all are queued.
+    assert_eq!(waited([200, 200, 200]), 0);
+    assert_eq!(waited([200, 200, 140]), 30_000);
+    assert_eq!(waited([200, 200, 0]), 100_000);
+}
+
 #[test]
 fn events_of_tcp_name_connections_and_the_host_s_own_addresses() {
     let text = "Tracing retransmits ... Hit Ctrl-C to end\nTIME     PID    IP LADDR:LPORT          T> RADDR:RPORT          STATE\n\

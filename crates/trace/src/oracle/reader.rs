@@ -169,9 +169,7 @@ fn find_unit(name: &str, file: File) -> Result<Option<i64>, Error> {
         if lines > 64 && !header.unit_of_release().1 {
             return Ok(None);
         }
-        if let Some(date) = line.strip_prefix("*** ")
-            && let Some((stamp, _)) = Stamp::iso(date)
-        {
+        if let Some(stamp) = date_of(&line) {
             finder.date(stamp);
         } else if lines <= 64 {
             header.header_line(&line);
@@ -216,6 +214,11 @@ struct Head {
 }
 
 type Place<'a> = &'a dyn Fn() -> Where;
+
+/// `*** 2023-05-19T05:28:00.339263+02:00`, alone in its line.
+fn date_of(line: &str) -> Option<Stamp> {
+    Some(Stamp::iso(line.strip_prefix("*** ")?)?.0)
+}
 
 impl Reader {
     /// `ended`: with the end of a line, not of the file.
@@ -405,6 +408,9 @@ impl Reader {
         }
         let process = self.file.process;
         if self.file.header_line(line) {
+            if let Some(stamp) = date_of(line) {
+                take(Record::Date(stamp));
+            }
             self.file.unit_ns = self.given_unit_ns.unwrap_or(self.file.unit_of_release().0);
             if let Some(own) = self.file.process.filter(|_| process.is_none()) {
                 take(Record::Process(own));

@@ -3,11 +3,14 @@
 //! Times are nanoseconds. `tim` is the moment at which something was done with, on a clock of which
 //! neither start nor zone is known: only differences within a file mean anything.
 
+use super::stamp::Stamp;
 pub use model::sqlnet::PacketKind;
 
 /// A record, as soon as it is complete.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Record<'a> {
+    /// It was this time when the next line was written.
+    Date(Stamp),
     /// What follows is of this process of the operating system: `trcsess` puts the traces of several into one file, and
     /// says before each piece whose it is.
     Process(u64),

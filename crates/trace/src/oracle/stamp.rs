@@ -13,6 +13,13 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// Nanoseconds since 1970, where its zone is written.
+    #[must_use]
+    pub fn utc_ns(&self) -> Option<i64> {
+        let offset_s = i64::from(self.offset_s?);
+        self.local_ns.checked_sub(offset_s * 1_000_000_000)
+    }
+
     /// `2023-05-19T05:28:00.339263+02:00` or with a space and without a zone; also how long the text is.
     pub(crate) fn iso(text: &str) -> Option<(Stamp, usize)> {
         let bytes = text.as_bytes();

@@ -9,6 +9,7 @@ mod ganesha;
 mod histograms;
 mod oracle;
 mod random;
+mod round_trips;
 mod statements;
 mod sums;
 

@@ -19,6 +19,7 @@ fn told_in(bytes: &[u8], unit_ns: Option<i64>) -> Result<(Vec<String>, TraceFile
                 Record::Wait(w) => format!("{} {}", w.event, w.elapsed_ns),
                 Record::Transaction(t) => format!("end, read only {}", t.read_only),
                 Record::Binds { cursor } => format!("binds #{cursor}"),
+                Record::Date(date) => format!("date {}", date.local_ns / 1_000_000_000),
                 other => format!("{other:?}"),
             });
         },
@@ -77,7 +78,7 @@ fn values_of_binds_are_passed_over() {
     let text = "BINDS #7:\n\n Bind#0\n  oacdty=01 mxl=128(80)\n\
         *** 2022-10-25T15:07:20.941104+02:00 (PDB(3))\n  value=\"secret\"\nEXEC #7:c=1,e=2,dep=0,tim=12\n";
     let (told, file) = told(text);
-    assert_eq!(told, ["binds #7", "EXEC #7 e 2000"]);
+    assert_eq!(told, ["binds #7", "date 1666710440", "EXEC #7 e 2000"]);
     assert!(!format!("{file:?}").contains("secret"));
 }
 
@@ -108,7 +109,7 @@ fn the_header_tells_who_wrote_it_and_the_unit() {
         *** MODULE NAME:(perl@a (TNS V1-V3)) 2023-05-19T05:28:00.339309+02:00\r\n\
         CLOSE #7:c=3,e=4,dep=0,type=1,tim=99\r\n";
     let (told, file) = told(text);
-    assert_eq!(told, ["Process(4711)", "CLOSE #7 e 4000"]);
+    assert_eq!(told, ["Process(4711)", "date 1684474080", "CLOSE #7 e 4000"]);
     assert_eq!(file.release, Some((19, 0)));
     assert_eq!(
         (file.host.as_deref(), file.process),

@@ -66,7 +66,7 @@ fn its_csv_and_json_say_the_same() {
         );
         assert_eq!(found.format, "PostgreSQL's log, by connection");
         assert_eq!(
-            (found.sessions.len(), found.sessions[0].port()),
+            (found.sessions.len(), found.sessions[0].unwrap().port()),
             (9, 33_132)
         );
         // In its own zone, as it was set in between.
