@@ -135,6 +135,8 @@ pub struct CaptureFacts {
     pub lines: HashMap<ConnectionId, Line, foldhash::fast::FixedState>,
     /// How connections' directions were sent next to their senders, where that tells, by connection.
     pub paced: HashMap<ConnectionId, [Option<Paced>; 2], foldhash::fast::FixedState>,
+    /// Directions of which half of what passed here was acknowledged late here, by connection.
+    late: HashMap<ConnectionId, [bool; 2], foldhash::fast::FixedState>,
     /// Segments that were lost and sent again.
     pub losses: Losses,
     /// What of answers was lost behind the capture.
@@ -176,6 +178,9 @@ pub(crate) const STALL_WAITS: i64 = 10;
 
 /// Over a path that is as short nobody waits for windows.
 const ROUND_TRIP_NS: i64 = 1_000_000;
+
+/// Who acknowledges so many of a hundred late keeps acknowledgements back.
+const LATE_PERCENT: u8 = 50;
 
 const LONGEST: usize = 64;
 /// Packets with copies that are shown as evidence, each with its copy.
@@ -441,6 +446,13 @@ impl CaptureFacts {
             let blind = is_blind && trip_ns >= ROUND_TRIP_NS;
             Paced::of(d.pace, trip_ns, line).or(blind.then(|| Paced::blind(trip_ns)))
         });
+        let late = Direction::BOTH.map(|d| {
+            let percent = c.directions[d.index()].queued_percent;
+            percent.is_some_and(|percent| percent >= LATE_PERCENT)
+        });
+        if late != [false; 2] && self.late.len() < limits::TROUBLED_CONNECTIONS {
+            self.late.insert(c.id, late);
+        }
         if paced != [None; 2] && self.paced.len() < limits::TROUBLED_CONNECTIONS {
             self.paced.insert(c.id, paced);
         }
@@ -496,6 +508,12 @@ impl CaptureFacts {
     /// How a direction of the connection with this number was sent, where that tells.
     pub(crate) fn paced(&self, connection: u64, d: Direction) -> Option<Paced> {
         self.paced.get(&ConnectionId(connection))?[d.index()]
+    }
+
+    /// Whether half of what passed here in this direction was acknowledged here long after that.
+    pub(crate) fn is_acknowledged_late(&self, connection: u64, d: Direction) -> bool {
+        let late = self.late.get(&ConnectionId(connection));
+        late.is_some_and(|late| late[d.index()])
     }
 
     /// Whether it was seen from its first packet to its last, and nothing between them is missing.

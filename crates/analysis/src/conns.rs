@@ -162,11 +162,18 @@ fn result(seen: &[(usize, &ConnectionSummary)]) -> ConnectionResult {
             }
         }
         let full = u64::from(account.mss.unwrap_or(1460)).max(1);
+        // What is lost is as large as what is sent again for it, and several segments of it if that left in one.
+        let segment = match counts.retransmitted_packets {
+            0 => full,
+            n => counts.retransmitted_bytes.div_ceil(n).clamp(1, full),
+        };
         DirectionResult {
             goodput_bps: goodput(&counts, &account),
-            lost_on_network_packets: lost.map(|bytes| bytes.div_ceil(full)),
+            lost_on_network_packets: lost.map(|bytes| bytes.div_ceil(segment)),
             lost_on_network_bytes: lost,
-            discarded_packets: at_receiver.map_or(0, |at| discarded(d, at)).div_ceil(full),
+            discarded_packets: at_receiver
+                .map_or(0, |at| discarded(d, at))
+                .div_ceil(segment),
             stuck_arrived: other_side(d).and_then(|far| stuck_arrived(d, near, far)),
             counts,
             account,

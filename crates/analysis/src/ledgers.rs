@@ -351,12 +351,21 @@ impl BothWhole<'_> {
     }
 
     fn paced(&self, call: &Both, d: Direction) -> Option<Paced> {
-        let (_, connection) = self.at_sender(call, d);
-        let capture = match d {
-            Direction::ToServer => self.client,
-            Direction::ToClient => self.server,
+        let (own, other) = (call.connection, call.server_connection);
+        let [(near, at_sender), (far, at_receiver)] = match d {
+            Direction::ToServer => [(self.client, own), (self.server, other)],
+            Direction::ToClient => [(self.server, other), (self.client, own)],
         };
-        capture.paced(connection, d)
+        let [to_server, to_client] = self.beyond;
+        let is_at_receiver = match d {
+            Direction::ToServer => to_server.is_here(),
+            Direction::ToClient => to_client.is_here(),
+        };
+        let paced = near.paced(at_sender, d);
+        match is_at_receiver && far.is_acknowledged_late(at_receiver, d) {
+            true => Some(paced.unwrap_or(Paced::blind(0)).kept_back()),
+            false => paced,
+        }
     }
 
     /// The accounts of both directions' senders, while their messages left.

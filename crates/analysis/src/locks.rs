@@ -37,7 +37,8 @@ use self::server::Server;
 use self::tables::{ANYTHING, Access, Asks, Touched, number_of};
 use self::transactions::{Ended, Session, Transaction};
 use crate::work::{
-    asks_for_lock, is_of_file, is_sql, says_that_it_waited, statement_of, without_wait, work_of,
+    asks_for_lock, is_of_file, is_sql, says_that_it_waited, statement_of, was_broken_off,
+    without_wait, work_of,
 };
 use crate::worst::Exhibit;
 use hashbrown::HashMap;
@@ -96,8 +97,10 @@ pub struct LockWaits {
     /// And those that asked for a lock alone; those of them that had it while nobody was seen to let go.
     pub asked: u64,
     pub unseen: u64,
-    /// Beside them, those that a database broke off, which says itself that they waited; and those that were never answered.
+    /// Beside them, those that a database broke off, which says itself that they waited; those that it broke off without
+    /// saying so; and those that were never answered.
     pub broken_off: u64,
+    pub cut_short: u64,
     pub still: u64,
     /// From each request to its answer, in all.
     pub waited_ns: i64,
@@ -125,6 +128,8 @@ impl LockWaits {
     pub fn add(&mut self, work: u64, waited_ns: i64, wait: &LockWait) {
         if !is_of_file(work) && says_that_it_waited(work) {
             self.broken_off += 1;
+        } else if was_broken_off(work) {
+            self.cut_short += 1;
         } else if asks_for_lock(work) {
             self.asked += 1;
             self.unseen += u64::from(wait.let_go.is_none());
@@ -300,6 +305,15 @@ impl Locks {
         let wants = self.wants(server, connection, work);
         if !is_of_file(work) && says_so {
             return Some(LockWait::of_anybody(whole, None));
+        }
+        if was_broken_off(work) {
+            // Whoever has it need not have let go by then.
+            let (server, wanted) = wants?;
+            let held_ns = server.still_held_ns(connection, wanted, life);
+            return (held_ns >= WORTH_NS).then(|| LockWait {
+                chain_ns: 0,
+                ..LockWait::of_anybody(held_ns, None)
+            });
         }
         let holders = wants.map(|(server, wanted)| server.holders(connection, wanted, life));
         let wait = holders.as_ref().and_then(|h| h.wait);

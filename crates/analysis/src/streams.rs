@@ -18,7 +18,7 @@ use crate::rounds::Chatter;
 use crate::startup::ClientStartup;
 use crate::text::{Text, Value, text};
 use crate::tiers::Tier;
-use ledger::{Bounds, Classes, Ledger, Paced, Sums, divide_stream};
+use ledger::{Between, Bounds, Classes, Ledger, Paced, Sums, divide_stream};
 use model::{
     ConnectionSummary, Direction, DirectionAccount, Endpoint, PerClass, Protocol, Stuck, TimeClass,
     Transport, Vanished, Wait, limits,
@@ -147,6 +147,22 @@ pub struct Longest<'a> {
     pub connection: &'a ConnectionResult,
     pub capture: usize,
     pub wait: Wait,
+}
+
+/// What of the silences around a stream may lie between messages, where it waits for so long by its account.
+fn between(c: &ConnectionResult, d: Direction, time: &PerClass<i64>) -> Between {
+    let account = |d| &c.direction(d).account;
+    let own_ns = account(d).answered.silent_behind_ns;
+    let server = account(Direction::ToClient);
+    let asked_ns = server.time_ns[TimeClass::SenderApplication];
+    Between {
+        own_ns: own_ns.min(time[TimeClass::SenderApplication]),
+        server_ns: match d {
+            // Only what the client waited for.
+            Direction::ToServer if !c.copies => asked_ns.min(account(d).time_ns[TimeClass::Idle]),
+            _ => 0,
+        },
+    }
 }
 
 /// Less data fits through every link (IPv6's minimum of 1,280, less headers).
@@ -293,7 +309,7 @@ impl Streams {
             let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns, None));
             classes.released_by[d.index()] = paced.and_then(|paced| paced.cause());
             let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
-            divide_stream(d, &classes, spared, &mut ledger);
+            divide_stream(d, &classes, between(c, d, &time), spared, &mut ledger);
             sums.add(&ledger);
         }
         sums

@@ -1,6 +1,6 @@
 //! What a call works on, as one number: a statement of a database, or what of a file others may have for themselves.
 
-use crate::broken_off::is_of_lock;
+use crate::broken_off;
 use crate::session_locks::SessionLock;
 use model::sql::op;
 use model::{Call, Field, Outcome, Protocol, Statement};
@@ -8,10 +8,13 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// The works of statements and of files share no number, nor do those of calls of which the server says that they waited:
-/// it promised the answer for later, or broke the call off for what another session held; nor those that ask for a lock alone.
+/// it promised the answer for later, or broke the call off for what another session held; nor those that ask for a lock alone,
+/// nor those that were broken off for another reason.
 const OF_FILES: u64 = 1 << 63;
 const WAITED: u64 = 1 << 62;
 const ASKS_FOR_LOCK: u64 = 1 << 61;
+const BROKEN_OFF: u64 = 1 << 60;
+const MARKS: u64 = WAITED | ASKS_FOR_LOCK | BROKEN_OFF;
 
 /// A number for what a call works on: of a database's its statement, or, where it has none, its operation; of one that
 /// may have to wait for what others have of a file, that; of others 0.
@@ -32,10 +35,11 @@ pub fn work_of(call: &Call) -> u64 {
             let work =
                 statement.map_or_else(|| work_of_op(call.op.as_str()), |s| work_of_statement(s.id));
             let asks = statement.is_some_and(|s| SessionLock::is_asked_for_alone(&s.normal));
-            match (is_of_lock(call), asks) {
-                (true, _) => work | WAITED,
-                (false, true) => work | ASKS_FOR_LOCK,
-                (false, false) => work,
+            match (broken_off::why(call), asks) {
+                (Some((why, _)), _) if why.is_of_lock() => work | WAITED,
+                (_, true) => work | ASKS_FOR_LOCK,
+                (Some(_), false) => work | BROKEN_OFF,
+                (None, false) => work,
             }
         }
         _ => 0,
@@ -45,7 +49,7 @@ pub fn work_of(call: &Call) -> u64 {
 /// The same of a statement.
 #[must_use]
 pub fn work_of_statement(id: u64) -> u64 {
-    id & !(OF_FILES | WAITED | ASKS_FOR_LOCK)
+    id & !(OF_FILES | MARKS)
 }
 
 /// The same of an SMB client's call that may have to wait for what others have: of one that opens a file the file, of one
@@ -77,7 +81,7 @@ pub fn work_of_file(call: &Call) -> Option<u64> {
 /// A file and a part of it.
 fn file_number(what: (u64, Option<(u64, u64)>)) -> u64 {
     let hash = foldhash::fast::FixedState::default().hash_one(what);
-    hash & !(WAITED | ASKS_FOR_LOCK) | OF_FILES
+    hash & !MARKS | OF_FILES
 }
 
 /// Whether a [work](work_of) is that of a database, whose sessions have one call under way.
@@ -104,10 +108,16 @@ pub fn asks_for_lock(work: u64) -> bool {
     work & ASKS_FOR_LOCK != 0
 }
 
+/// Whether the server broke it off, and does not say whether it waited for others.
+#[must_use]
+pub fn was_broken_off(work: u64) -> bool {
+    work & BROKEN_OFF != 0
+}
+
 /// The same work, whether or not it waited.
 #[must_use]
 pub fn without_wait(work: u64) -> u64 {
-    work & !(WAITED | ASKS_FOR_LOCK)
+    work & !MARKS
 }
 
 /// The statement whose work a call is: a logon that carries one takes its time for itself.

@@ -97,17 +97,44 @@ impl Classes {
     }
 }
 
+/// Silences around a stream that may lie between messages, nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Between {
+    /// Of its sender, where the other side had sent last: whether it had anything to send nothing tells.
+    pub own_ns: i64,
+    /// Of a server that had been sent something, while a client's stream waited: whether it worked on that nothing tells.
+    pub server_ns: i64,
+}
+
 /// Divides the time in which one direction's bytes were under way that nobody answers: what a connection
 /// was idle is not part of it. `spared` is what larger writes would have spared of what they took to pass. A sender that
 /// pauses by itself, too, may have caught up with what there was to write by then: so much longer it would have paused.
-pub fn divide_stream(d: Direction, classes: &Classes, spared: Bounds, ledger: &mut Ledger) {
-    let time = classes.least_ns[d.index()];
+pub fn divide_stream(
+    d: Direction,
+    classes: &Classes,
+    between: Between,
+    spared: Bounds,
+    ledger: &mut Ledger,
+) {
+    let mut own = classes.only(d);
+    for time in [&mut own.least_ns, &mut own.most_ns] {
+        time[d.index()][TimeClass::SenderApplication] -= between.own_ns;
+    }
+    let time = own.least_ns[d.index()];
     let waited = time
         .iter()
         .filter(|(class, _)| !matches!(class, TimeClass::Idle | TimeClass::Handshake));
     let all = waited.fold(0i64, |sum, (_, ns)| sum.saturating_add(*ns));
-    ledger.clear(Bounds::exactly(all));
-    let own = classes.only(d);
+    let silent = between.own_ns.saturating_add(between.server_ns);
+    ledger.clear(Bounds::exactly(all.saturating_add(silent)));
+    let asked = match d {
+        Direction::ToServer => {
+            ledger.charge(Cause::Idle, d, Bounds::exactly(between.own_ns));
+            between.server_ns
+        }
+        Direction::ToClient => silent,
+    };
+    ledger.charge(Cause::Event, d, Bounds::exactly(asked));
     // Of whole lives nothing lies at an edge.
     let left = own.divide(&Held::default(), all, 0, ledger).lo_ns;
     let most = spared.hi_ns.map_or(left, |hi| hi.min(left));

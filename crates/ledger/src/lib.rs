@@ -29,7 +29,7 @@ mod tests;
 pub use both::{Both, BothFacts, NarrowLink, divide_both, passing_ns};
 pub use cause::{Cause, Place};
 pub use certain::Certain;
-pub use classes::{Classes, divide_stream};
+pub use classes::{Between, Classes, divide_stream};
 pub use half::Half;
 pub use held::{Held, HeldUp, PerKind};
 pub use kept::{Kept, Pack, Packer, Unpacker};

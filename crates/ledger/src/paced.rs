@@ -15,6 +15,8 @@ pub struct Paced {
     pub round_trip_ns: i64,
     /// The line behind which what was in flight waited, if it did.
     pub line: Option<FullLine>,
+    /// Its receiver kept acknowledgements back for at least half of each round trip, as its own capture shows.
+    pub is_kept_back: bool,
 }
 
 /// A line that is full for those who send, and how many of their bits pass it in a second.
@@ -43,6 +45,7 @@ impl Paced {
             pace,
             round_trip_ns,
             line,
+            is_kept_back: false,
         };
         (pace != Pace::Unknown || line.is_some()).then_some(paced)
     }
@@ -54,6 +57,17 @@ impl Paced {
             pace: Pace::Unknown,
             round_trip_ns,
             line: None,
+            is_kept_back: false,
+        }
+    }
+
+    /// The same, where its receiver is known to have kept acknowledgements back: what that takes is no queue on the way.
+    #[must_use]
+    pub fn kept_back(self) -> Paced {
+        Paced {
+            line: None,
+            is_kept_back: true,
+            ..self
         }
     }
 
@@ -61,6 +75,7 @@ impl Paced {
     #[must_use]
     pub fn cause(&self) -> Option<Cause> {
         match self.pace {
+            _ if self.is_kept_back => Some(Cause::NotReading),
             Pace::Unknown => None,
             Pace::Grows => Some(Cause::SlowStart),
             Pace::Kept(_) => Some(Cause::SendBuffer),
@@ -107,6 +122,10 @@ impl Paced {
             true => 0,
             false => (ns - begun_ns).max(0),
         };
+        if self.is_kept_back {
+            ledger.charge(Cause::NotReading, d, Bounds::between(own / 2, own));
+            return ns - own;
+        }
         match self.cause() {
             Some(cause) => ledger.charge(cause, d, Bounds::exactly(own)),
             None => {

@@ -1,6 +1,7 @@
 //! Ledgers of generated calls: lines divide what the client waited, and what one end knows holds what both do.
 
 mod begun;
+mod between;
 mod doubt;
 mod downstream;
 mod late;
@@ -519,7 +520,13 @@ fn what_larger_writes_spare_a_stream_is_part_of_what_it_took_to_pass() {
     classes.set(d, [time, time]);
     let divided = |lo, hi| {
         let mut ledger = Ledger::default();
-        divide_stream(d, &classes, Bounds::between(lo, hi), &mut ledger);
+        divide_stream(
+            d,
+            &classes,
+            Between::default(),
+            Bounds::between(lo, hi),
+            &mut ledger,
+        );
         let of = |cause| {
             let own = ledger.lines().into_iter().find(|l| l.cause == cause);
             own.map(|l| l.ns)

@@ -208,6 +208,8 @@ pub struct DirectionSummary {
     /// What its receiver had not acknowledged when the connection ended, or the capture did; TCP only.
     pub unacknowledged_bytes: u64,
     pub pace: Pace,
+    /// Of a hundred round trips of what was acknowledged as it came, how many took much longer than the shortest; TCP only.
+    pub queued_percent: Option<u8>,
     /// What was being sent in vain when it did; TCP only.
     pub stuck: Option<Stuck>,
     /// Payload bytes on the wire, retransmitted ones included, copies made by the capture not.

@@ -51,6 +51,9 @@ pub struct Answered {
     /// The shortest time from an answer, as it passed here, to what it let go: the sender's end of the path
     /// and back, and what the sender took.
     pub soonest_ns: Option<i64>,
+    /// How long it was silent where the other side had sent last, and it did not send at once: it may have had nothing to say
+    /// until then.
+    pub silent_behind_ns: i64,
 }
 
 /// The congestion window, estimated: what the sender had in flight each time it stopped although the

@@ -5,6 +5,8 @@ use crate::capture_facts::CaptureFacts;
 use crate::sql::tests::{call, sql};
 use model::{Field, Name};
 
+mod broken_off;
+
 const MS: i64 = 1_000_000;
 const HOLDER: u64 = 1;
 const WAITER: u64 = 2;
@@ -298,8 +300,9 @@ fn a_server_that_breaks_a_call_off_for_a_lock_says_that_it_waited_and_not_for_wh
         of(HOLDER, op::COMMIT, "commit", 300, 0),
     ];
     assert_eq!(judged(&holds, "ER-1205"), Some((100, 0)));
-    // A limit of time is none of a lock's.
-    assert_eq!(judged(&holds, "57014"), None);
+    // A limit of time is a lock's only where somebody had it.
+    assert_eq!(judged(&holds, "57014"), Some((100, 0)));
+    assert_eq!(judged(&[], "57014"), None);
 }
 
 #[test]

@@ -80,6 +80,12 @@ impl Habits {
         a.soonest_ns = [a.soonest_ns, one.soonest_ns].into_iter().flatten().min();
     }
 
+    /// It was silent for so long after the other side had sent.
+    pub(super) fn silent_behind(&mut self, ns: i64) {
+        let sum = &mut self.answered.silent_behind_ns;
+        *sum = sum.saturating_add(ns);
+    }
+
     /// So much was in flight when the congestion window was full.
     pub(super) fn window_was(&mut self, bytes: u64) {
         let w = self.window.get_or_insert_default();

@@ -285,6 +285,12 @@ impl<S> Entry<S> {
                     }
                 }
                 reset = tcp.reset;
+                for stream in &mut tcp.streams {
+                    stream.summary.queued_percent = stream
+                        .queue
+                        .as_ref()
+                        .and_then(|queue| queue.queued_percent());
+                }
                 lines = tcp.streams.each_mut().map(|s| s.queue.take()?.finish());
                 ending = tcp.streams.each_ref().map(|stream| Last {
                     isn: stream.isn,

@@ -68,6 +68,12 @@ impl Queue {
         least > 0 && ns > least.saturating_mul(QUEUED_TIMES) && ns - least > QUEUED_NS
     }
 
+    /// Of a hundred round trips, how many had a queue in them, or a receiver that was late; of few nothing is known.
+    pub(super) fn queued_percent(&self) -> Option<u8> {
+        let percent = self.rates.count() * 100 / self.trips.max(1);
+        u8::try_from(percent).ok().filter(|_| self.trips >= SAMPLES)
+    }
+
     /// The line, if there is one.
     pub(super) fn finish(self) -> Option<Box<Line>> {
         let [slow, usual, fast] = [0.1, 0.5, 0.9].map(|q| self.rates.quantile(q));
@@ -128,6 +134,21 @@ mod tests {
     fn a_receiver_that_is_late_is_no_line() {
         assert!(line(|_| 40 * MILLISECOND).is_none());
         assert!(line(|flight| flight % 7_000 * 1_000 / 3).is_none());
+    }
+
+    #[test]
+    fn half_of_all_that_is_late_is_counted_whoever_is_late() {
+        let percent = |late: u64, of: u64| {
+            let mut queue = Queue::default();
+            for i in 0..of {
+                let ns = if i < late { 14 * MILLISECOND } else { 1_000 };
+                queue.passed(ns, 1_000, 1_000);
+            }
+            queue.queued_percent()
+        };
+        assert_eq!(percent(20, 40), Some(50));
+        assert_eq!(percent(0, 40), Some(0));
+        assert_eq!(percent(19, 19), None, "of few nothing is known");
     }
 
     #[test]

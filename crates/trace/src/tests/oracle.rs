@@ -109,7 +109,10 @@ fn the_header_tells_who_wrote_it_and_the_unit() {
         *** MODULE NAME:(perl@a (TNS V1-V3)) 2023-05-19T05:28:00.339309+02:00\r\n\
         CLOSE #7:c=3,e=4,dep=0,type=1,tim=99\r\n";
     let (told, file) = told(text);
-    assert_eq!(told, ["Process(4711)", "date 1684474080", "CLOSE #7 e 4000"]);
+    assert_eq!(
+        told,
+        ["Process(4711)", "date 1684474080", "CLOSE #7 e 4000"]
+    );
     assert_eq!(file.release, Some((19, 0)));
     assert_eq!(
         (file.host.as_deref(), file.process),

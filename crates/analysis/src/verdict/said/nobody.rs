@@ -13,6 +13,15 @@ use model::Reason;
 
 pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
+    if a.basis == Basis::Streams {
+        return text!(
+            "Nobody is to blame for certain. On {streams} the server was silent for {server} of {total} after it had been sent something, which does not say whether it worked or waited for an event.{known}",
+            streams = streams(facts),
+            server = Value::Duration(answering_ns(facts).min(a.total_ns)),
+            total = Value::Duration(a.total_ns),
+            known = beside(known),
+        );
+    }
     text!(
         "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, {few} whether it worked or waited for an event.{known} A longer capture would.",
         calls = a.calls,
@@ -26,12 +35,23 @@ pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     )
 }
 
+/// Connections of a protocol that is not known, or with several requests under way at a time.
+fn streams(facts: &Facts<'_>) -> Text {
+    text!(
+        "{connections,} connection{connections||s} whose requests cannot be told apart",
+        connections = facts.account.calls
+    )
+}
+
 /// Who was silent does not say that anybody waited for it.
 pub(super) fn silent(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
     text!(
-        "Nobody is to blame for certain. In {calls,} turn{calls||s} of a protocol that is not known a side was silent for {silent} of {total} with nothing on its way, which may be time between messages.{known}{cure}",
-        calls = a.calls,
+        "Nobody is to blame for certain. {where} a side was silent for {silent} of {total} with nothing on its way, which may be time between messages.{known}{cure}",
+        where = match a.basis {
+            Basis::Streams => text!("On {streams}", streams = streams(facts)),
+            _ => text!("In {calls,} turn{calls||s} of a protocol that is not known", calls = a.calls),
+        },
         silent = Value::Duration(silent_ns(facts)),
         total = Value::Duration(a.total_ns),
         known = beside(known),
@@ -80,6 +100,9 @@ pub(super) fn locked(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
         },
         Kind::Calls if waits.broken_off > 0 && waits.broken_off >= waits.answered() + waits.still => {
             "the server broke calls off, and says that they waited for what other sessions held".into()
+        }
+        Kind::Calls if waits.cut_short > 0 && waits.cut_short >= waits.answered() + waits.still => {
+            "the server broke calls off while other sessions had the same table, in transactions of which nothing tells that they let go".into()
         }
         Kind::Calls if waits.still > 0 && waits.still >= waits.answered() => {
             "other sessions had the same table meanwhile, in transactions for which nothing was asked any more".into()

@@ -133,7 +133,11 @@ impl Sender {
                     idle_ns,
                     unsure_ns: if away_ns > 0 { after_ns } else { 0 },
                     soonest_ns: Some(after_ns.saturating_add(away_ns)),
+                    ..Answered::default()
                 });
+            } else if wait == TimeClass::SenderApplication {
+                let silent_ns = self.ledger.open_ns(now);
+                self.habits().silent_behind(silent_ns);
             }
             self.ledger.charge(wait, now);
             return false;
