@@ -188,31 +188,35 @@ impl Followed {
             let least = alone.and(&Spans::any(of(&host.surely, true)));
             // Of whom nothing is known, any of them may be for.
             let (shared, most) = (any(true), any(false));
-            let sessions = host.by_session(&of_session, [&least, &shared]);
-            let within = |connection: ConnectionId, span: Span| match sessions.get(&connection) {
-                Some([surely, all]) => Beneath {
-                    lo_ns: surely.within(span, &least),
-                    hi_ns: all.within(span, &shared),
-                },
-                None => Beneath {
-                    lo_ns: least.within(span),
-                    hi_ns: most.within(span),
-                },
+            // What a session's own connection carries is for it, whether or not the host ever rests.
+            let none = Spans::default();
+            let waited_for = if is_for_work { &least } else { &none };
+            let [of_any, of_work] =
+                [&least, waited_for].map(|least| host.by_session(&of_session, [least, &shared]));
+            let within = |connection: ConnectionId, span: Span, for_work: bool| {
+                let (sessions, least) = match for_work {
+                    true => (&of_work, waited_for),
+                    false => (&of_any, &least),
+                };
+                match sessions.get(&connection) {
+                    Some([surely, all]) => Beneath {
+                        lo_ns: surely.within(span, least),
+                        hi_ns: all.within(span, &shared),
+                    },
+                    None => Beneath {
+                        lo_ns: least.within(span),
+                        hi_ns: most.within(span),
+                    },
+                }
             };
             for asked in host.asked.iter().filter(|a| a.whole.1 <= until) {
                 let Some(number) = asked.number else {
                     continue;
                 };
-                let mut wait = within(asked.connection, asked.wait);
-                if !is_for_work {
-                    wait.lo_ns = 0;
-                }
-                let whole = within(asked.connection, asked.whole);
+                let wait = within(asked.connection, asked.wait, true);
+                let whole = within(asked.connection, asked.whole, false);
                 calls += 1;
-                sum.add(Beneath {
-                    lo_ns: if is_for_work { whole.lo_ns } else { 0 },
-                    ..whole
-                });
+                sum.add(within(asked.connection, asked.whole, true));
                 each(number, Told { whole, wait });
             }
             waited.push((address, calls, sum));

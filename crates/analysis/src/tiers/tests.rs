@@ -527,3 +527,44 @@ fn what_passes_on_a_session_s_own_connection_is_that_session_s() {
     let unsure = told.iter().filter(|b| b.lo_ns < b.hi_ns).count();
     assert!(unsure >= 60, "{told:?}");
 }
+
+/// What of it was waited for, at least, in all.
+fn waited_for(calls: &[Call]) -> i64 {
+    let mut followed = Followed::new(&[HOST.into()], &[]);
+    for (number, call) in (0..).zip(calls) {
+        followed.call(call, Some(number));
+    }
+    let mut ns = 0;
+    followed.told(|_, of| ns += of.wait.lo_ns);
+    ns / MS
+}
+
+#[test]
+fn of_a_host_that_never_rests_a_session_s_own_connection_still_tells() {
+    let on = |id: u64, call: Call| Call {
+        connection: ConnectionId(id),
+        ..call
+    };
+    let mut calls = Vec::new();
+    // Six sessions, each of another period, so that one of them always asks.
+    for session in 0..6 {
+        let period = 100 + 13 * session;
+        for i in 0..40 {
+            let at = i * period + 11 * session;
+            let id = session as u64;
+            calls.push(on(id, call([1, 2], at, at + period - 10)));
+            calls.push(on(10 + id, call([2, 3], at + 5, at + period - 25)));
+        }
+    }
+    let own: i64 = (0..6).map(|session| 40 * (70 + 13 * session)).sum();
+    let waited = waited_for(&calls);
+    assert!((own * 9 / 10..=own).contains(&waited), "{waited} of {own}");
+    // By connections that all take in turn only the last is known to wait, when it is alone.
+    for (i, call) in calls.iter_mut().enumerate() {
+        if call.connection.0 >= 10 {
+            call.connection = ConnectionId(10 + (i as u64 / 2) % 6);
+        }
+    }
+    let waited = waited_for(&calls);
+    assert!(waited <= own / 20, "{waited} of {own}");
+}
