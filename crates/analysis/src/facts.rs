@@ -198,10 +198,7 @@ impl<'a> Facts<'a> {
             return false;
         }
         let mean = a.total_ns / a.calls.max(1) as i64;
-        let is_timed_there = match a.basis {
-            Basis::Matched => self.halves[1].is_here(),
-            basis => basis != Basis::Server,
-        };
+        let is_timed_there = a.basis != Basis::Server && self.halves[1].is_here();
         let beyond = !is_timed_there && a.path_ns + a.chatty_ns > 0;
         // Those that were never answered, or had been asked before, have no response time, nor have those that are paired by
         // their order alone, or were seen in part; and of clients without a capture the path is beside what was timed.

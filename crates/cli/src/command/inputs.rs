@@ -6,6 +6,7 @@ use crate::args::Inputs;
 use analysis::text::{Text, Value, text};
 use anyhow::bail;
 use slowside::{Captures, Ends, Run, same_file};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Which files make which capture, and what should be said about that. Files given as one capture that
@@ -14,12 +15,28 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
     arranged(args, as_one, None)
 }
 
+/// A name that is mistyped is no file of a ring that went on: what is left would be taken for something else.
+fn are_there(args: &Inputs) -> anyhow::Result<()> {
+    let all = args.captures.iter().chain(&args.client).chain(&args.server);
+    for path in all {
+        if let Err(error) = path.metadata()
+            && error.kind() == ErrorKind::NotFound
+            && path.as_os_str() != "-"
+        {
+            let path = path.display();
+            bail!("cannot open {path}: {error}; check the path and its permissions")
+        }
+    }
+    Ok(())
+}
+
 /// The same where it is known what the files of the command line are.
 fn arranged(
     args: &Inputs,
     as_one: bool,
     known: Option<Ends>,
 ) -> anyhow::Result<(Captures, Vec<Text>)> {
+    are_there(args)?;
     let (captures, mut notes) = given(args)?;
     let captures = match captures {
         Captures::Two(mut first, second) if as_one => {
@@ -66,6 +83,7 @@ pub(super) struct Diagnosed {
 
 /// The same for commands that take captures from between both ends as well.
 pub(super) fn path(args: &Inputs, between: &[PathBuf], as_one: bool) -> anyhow::Result<Diagnosed> {
+    are_there(args)?;
     let mut known = None;
     if !as_one && between.is_empty() && args.captures.len() > 2 {
         known = match slowside::ends(&args.captures) {
@@ -82,6 +100,7 @@ pub(super) fn diagnosed(
     between: &[PathBuf],
     as_one: bool,
 ) -> anyhow::Result<Diagnosed> {
+    are_there(args)?;
     let may_be_more = !as_one && between.is_empty();
     let mut known = None;
     if may_be_more && args.captures.len() > 2 {

@@ -22,15 +22,28 @@ pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
             known = beside(known),
         );
     }
+    let few = match a.calls {
+        0..FEW_TURNS => "and so few do not say",
+        _ => "most of it in few of them, which does not say",
+    };
+    let sure = Cause::OF_SERVER.into_iter().chain([Cause::Event]);
+    let sure_ns = sure.map(|c| a.sums.of(c).lo_ns).sum::<i64>();
+    if sure_ns.saturating_mul(2) < answering_ns(facts) {
+        return text!(
+            "In {calls,} turn{calls||s} of a protocol that is not known up to {server} of {total} passed before the server answered, {few} whether it worked, waited for an event, or could not be reached.{known} Capture the other end too.",
+            calls = a.calls,
+            server = Value::Duration(answering_ns(facts).min(a.total_ns)),
+            total = Value::Duration(a.total_ns),
+            few = few,
+            known = beside(known),
+        );
+    }
     text!(
         "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, {few} whether it worked or waited for an event.{known} A longer capture would.",
         calls = a.calls,
         server = Value::Duration(answering_ns(facts).min(a.total_ns)),
         total = Value::Duration(a.total_ns),
-        few = match a.calls {
-            0..FEW_TURNS => "and so few do not say",
-            _ => "most of it in few of them, which does not say",
-        },
+        few = few,
         known = beside(known),
     )
 }

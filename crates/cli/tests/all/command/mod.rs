@@ -404,3 +404,19 @@ fn diagnosis_of_both_ends_says_which_is_which() {
     let twice = slowside([client.as_os_str(), client.as_os_str()]);
     assert!(text(&twice.stdout).contains("was given twice"));
 }
+
+#[test]
+fn a_name_that_is_mistyped_among_several_is_refused() {
+    let lab = testkit::at_hand::root().join("tests/lab/healthy");
+    let [client, server] = ["client", "server"].map(|end| lab.join(format!("{end}.pcap.zst")));
+    let missing = lab.join("firewall.pcap");
+    let all = [&client, &missing, &server].map(|path| path.as_os_str());
+    for command in [&["diagnose"][..], &["calls"], &["calls", "--client"]] {
+        let words = command.iter().map(AsRef::as_ref);
+        let message = refused(words.chain(all));
+        assert!(
+            message.contains("cannot open") && message.contains("firewall.pcap"),
+            "{command:?}: {message}"
+        );
+    }
+}
