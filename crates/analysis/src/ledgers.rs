@@ -356,11 +356,7 @@ impl BothWhole<'_> {
             Direction::ToServer => [(self.client, own), (self.server, other)],
             Direction::ToClient => [(self.server, other), (self.client, own)],
         };
-        let [to_server, to_client] = self.beyond;
-        let is_at_receiver = match d {
-            Direction::ToServer => to_server.is_here(),
-            Direction::ToClient => to_client.is_here(),
-        };
+        let is_at_receiver = self.beyond[d.index()].is_here();
         let paced = near.paced(at_sender, d);
         match is_at_receiver && far.is_acknowledged_late(at_receiver, d) {
             true => Some(paced.unwrap_or(Paced::blind(0)).kept_back()),

@@ -308,8 +308,14 @@ impl Streams {
             classes.set(d, [time, time]);
             let paced = (r.counts.ack_rtt_min_ns).and_then(|ns| Paced::of(r.counts.pace, ns, None));
             classes.released_by[d.index()] = paced.and_then(|paced| paced.cause());
+            let has_habit = waits.is_some();
             let spared = waits.map_or(Bounds::exactly(0), |w| w.spared());
-            divide_stream(d, &classes, between(c, d, &time), spared, &mut ledger);
+            // Who writes as answers come has more to write, and its round trips hold what the server takes of each.
+            let between = match has_habit {
+                true => Between::default(),
+                false => between(c, d, &time),
+            };
+            divide_stream(d, &classes, between, spared, &mut ledger);
             sums.add(&ledger);
         }
         sums

@@ -15,10 +15,11 @@ pub(super) fn captures(args: &Inputs, as_one: bool) -> anyhow::Result<(Captures,
     arranged(args, as_one, None)
 }
 
-/// A name that is mistyped is no file of a ring that went on: what is left would be taken for something else.
+/// A name that is mistyped is no file of a ring that went on: what is left of several would be taken for something else.
 fn are_there(args: &Inputs) -> anyhow::Result<()> {
     let all = args.captures.iter().chain(&args.client).chain(&args.server);
-    for path in all {
+    let several = all.clone().count() > 2;
+    for path in all.filter(|_| several) {
         if let Err(error) = path.metadata()
             && error.kind() == ErrorKind::NotFound
             && path.as_os_str() != "-"

@@ -102,6 +102,22 @@ const PATHS: &[(&str, &str)] = &[
     ),
 ];
 
+/// A client, its database, and the storage under that.
+const BENEATH: &[(&str, &str)] = &[
+    (
+        "client.pcap",
+        "tests/field/k66-storage-beneath/client.pcap.zst",
+    ),
+    (
+        "server.pcap",
+        "tests/field/k66-storage-beneath/server.pcap.zst",
+    ),
+    (
+        "storage.pcap",
+        "tests/field/k66-storage-beneath/below.pcap.zst",
+    ),
+];
+
 /// What the client's system measured itself: two READs that took 1 and 2 ms.
 const WRITTEN: &[(&str, &str)] = &[
     (
@@ -132,6 +148,8 @@ fn desk(page: &str) -> PathBuf {
         DATABASES
     } else if page.ends_with("answers.md") {
         PATHS
+    } else if page.ends_with("questions.md") {
+        BENEATH
     } else {
         &[]
     };
