@@ -1,7 +1,7 @@
 //! Diagnoses of each two neighbouring capture points of one path into what lies between them: how much longer the same
 //! calls take at the one nearer the client. No clock has a part in that; only ways there and back need aligned ones.
 
-use crate::findings::Rule;
+use crate::findings::{Of, Rule};
 use crate::results::{CaptureResult, Diagnosis, Matched, OpResult, Side, Vantage};
 use crate::text::{Text, Value, text};
 use std::sync::Arc;
@@ -118,6 +118,8 @@ pub fn tell(d: &mut Diagnosis) {
         (Side::Network, Some(Rule::NetworkLoss | Rule::NetworkOutage)) => {
             lost(d).or_else(|| taken(d))
         }
+        // Of connections that did not come to be, or ended, no call tells.
+        (Side::Network, Some(rule)) if !matches!(rule.of(), Of::Calls | Of::Bytes) => lost(d),
         (Side::Network, _) => taken(d),
         (Side::Undetermined, _) => held(d),
         _ => None,
@@ -316,5 +318,18 @@ mod tests {
         assert_eq!(told(Side::Network, 2_000_000, 3_000_000), far);
         assert_eq!(told(Side::Network, 3_000_000, 3_000_000), "So it is.");
         assert_eq!(told(Side::Server, 2_000_000, 3_000_000), "So it is.");
+    }
+
+    #[test]
+    fn where_calls_pass_says_nothing_of_connections_from_which_nothing_comes_back() {
+        let mut d = diagnosis(["on/client", "at/server"]);
+        (d.verdict.side, d.verdict.cause) = (Side::Network, Some(Rule::SilentPeer));
+        d.verdict.sentence = "So it is.".into();
+        d.hops = vec![
+            hop(["on/client", "wall"], &[(9, 2_000_000, None)]),
+            hop(["wall", "at/server"], &[(9, 3_000_000, None)]),
+        ];
+        tell(&mut d);
+        assert_eq!(d.verdict.sentence.to_string(), "So it is.");
     }
 }

@@ -282,6 +282,9 @@ pub const TRACE_CONNECTIONS: usize = 1_000;
 /// Waits for blocks of a trace that are held against NFS READs: 32 bytes each. Said in the answer.
 pub const TRACE_BLOCK_WAITS: usize = 2_000_000;
 
+/// Round trips of a file of a server's trace that are held against calls: 88 bytes each. Said in the answer.
+pub const TRACE_ROUND_TRIPS: usize = 2_000_000;
+
 /// READs of blocks that a trace names, kept until its clock is known: some 100 bytes each. Said in the
 /// answer.
 pub const TRACE_READS: usize = 1_000_000;

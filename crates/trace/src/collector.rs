@@ -77,6 +77,11 @@ impl Collector {
         Some(number)
     }
 
+    /// So many operations are too many.
+    pub(crate) fn leave_out(&mut self, operations: u64) {
+        self.application.beyond_limit += operations;
+    }
+
     /// The number of a connection of which nothing says the client's end; `None` when there are too many.
     pub(crate) fn unnamed_session(&mut self) -> Option<u32> {
         let sessions = &mut self.application.sessions;

@@ -11,6 +11,7 @@
 use crate::collector::Collector;
 use crate::oracle::{Record, Stamp, TraceFile};
 use crate::{Operation, OperationKind};
+use model::limits::TRACE_ROUND_TRIPS;
 use std::collections::BTreeMap;
 
 /// The wait of a server for what it is asked next.
@@ -34,6 +35,9 @@ pub(crate) struct RoundTrips {
     ahead_ns: Option<i64>,
     /// A date of local time and the moment behind it.
     local: Option<(Stamp, i64)>,
+    /// How many are kept, and how many were too many.
+    kept: usize,
+    beyond_limit: u64,
 }
 
 #[derive(Default)]
@@ -76,7 +80,11 @@ impl RoundTrips {
         if let Some(began_ns) = session.began_ns {
             let until_ns = tim_ns.saturating_sub(idle_ns);
             let last_ns = session.last_ns.clamp(began_ns, until_ns.max(began_ns));
-            session.done.push((began_ns, last_ns));
+            match self.kept < TRACE_ROUND_TRIPS {
+                true => session.done.push((began_ns, last_ns)),
+                false => self.beyond_limit += 1,
+            }
+            self.kept += 1;
         }
         (session.began_ns, session.last_ns) = (Some(tim_ns), tim_ns);
     }
@@ -106,6 +114,7 @@ impl RoundTrips {
     pub(crate) fn end(self, file: &TraceFile, into: &mut Collector) {
         let ahead_ns = self.ahead();
         into.grain(file.unit_ns);
+        into.leave_out(self.beyond_limit);
         for session in self.sessions.into_values().filter(|s| !s.done.is_empty()) {
             let number = into.unnamed_session();
             for (from_ns, until_ns) in session.done {

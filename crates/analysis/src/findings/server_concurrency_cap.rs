@@ -15,7 +15,8 @@
 //! # What to check next
 //! The number of NFS server threads (Linux: /proc/fs/nfsd/threads; illumos and
 //! Solaris: sharectl get -p servers nfs), and what the threads wait for: one busy
-//! disk is a cap of one.
+//! disk is a cap of one. With --host, the kernel's own pool_stats say whether
+//! connections wait for a thread, or always found one free.
 //!
 //! # When it is wrong
 //! A storage that saturates looks the same as a pool of threads: both serve N at a
