@@ -37,7 +37,6 @@ fn arranged(
     as_one: bool,
     known: Option<Ends>,
 ) -> anyhow::Result<(Captures, Vec<Text>)> {
-    are_there(args)?;
     let (captures, mut notes) = given(args)?;
     let captures = match captures {
         Captures::Two(mut first, second) if as_one => {
