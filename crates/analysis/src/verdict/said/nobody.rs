@@ -28,7 +28,7 @@ pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     };
     let sure = Cause::OF_SERVER.into_iter().chain([Cause::Event]);
     let sure_ns = sure.map(|c| a.sums.of(c).lo_ns).sum::<i64>();
-    if sure_ns.saturating_mul(2) < answering_ns(facts) {
+    if facts.captures.len() == 1 && sure_ns.saturating_mul(2) < answering_ns(facts) {
         return text!(
             "In {calls,} turn{calls||s} of a protocol that is not known up to {server} of {total} passed before the server answered, {few} whether it worked, waited for an event, or could not be reached.{known} Capture the other end too.",
             calls = a.calls,
