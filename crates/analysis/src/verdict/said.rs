@@ -139,9 +139,13 @@ fn judged(facts: &Facts<'_>, findings: &[Finding], ground: &Ground<'_>) -> Text 
     }
 }
 
-/// Of the calls, each.
+/// Of the calls, each; of streams that nobody answers, all of it.
 fn each(facts: &Facts<'_>, ns: i64) -> Value {
-    Value::Duration(ns / facts.account.calls.max(1) as i64)
+    let a = &facts.account;
+    Value::Duration(match a.basis {
+        Basis::Streams => ns,
+        _ => ns / a.calls.max(1) as i64,
+    })
 }
 
 /// A side that is accused.
