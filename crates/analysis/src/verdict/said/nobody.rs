@@ -13,12 +13,15 @@ use model::Reason;
 
 pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     let a = &facts.account;
+    let total = Value::Duration(a.total_ns);
+    let server_ns = answering_ns(facts);
+    let server = Value::Duration(server_ns.min(a.total_ns));
     if a.basis == Basis::Streams {
         return text!(
             "Nobody is to blame for certain. On {streams} the server was silent for {server} of {total} after it had been sent something, which does not say whether it worked or waited for an event.{known}",
             streams = streams(facts),
-            server = Value::Duration(answering_ns(facts).min(a.total_ns)),
-            total = Value::Duration(a.total_ns),
+            server = server,
+            total = total,
             known = beside(known),
         );
     }
@@ -28,12 +31,12 @@ pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     };
     let sure = Cause::OF_SERVER.into_iter().chain([Cause::Event]);
     let sure_ns = sure.map(|c| a.sums.of(c).lo_ns).sum::<i64>();
-    if facts.captures.len() == 1 && sure_ns.saturating_mul(2) < answering_ns(facts) {
+    if facts.captures.len() == 1 && sure_ns.saturating_mul(2) < server_ns {
         return text!(
             "In {calls,} turn{calls||s} of a protocol that is not known up to {server} of {total} passed before the server answered, {few} whether it worked, waited for an event, or could not be reached.{known} Capture the other end too.",
             calls = a.calls,
-            server = Value::Duration(answering_ns(facts).min(a.total_ns)),
-            total = Value::Duration(a.total_ns),
+            server = server,
+            total = total,
             few = few,
             known = beside(known),
         );
@@ -41,8 +44,8 @@ pub(super) fn few_turns(facts: &Facts<'_>, known: Option<&Finding>) -> Text {
     text!(
         "In {calls,} turn{calls||s} of a protocol that is not known the server took {server} of {total} to answer, {few} whether it worked or waited for an event.{known} A longer capture would.",
         calls = a.calls,
-        server = Value::Duration(answering_ns(facts).min(a.total_ns)),
-        total = Value::Duration(a.total_ns),
+        server = server,
+        total = total,
         few = few,
         known = beside(known),
     )
