@@ -1,5 +1,7 @@
-"""NFS over a path that loses, stops, or is not always the same."""
+"""NFS over a path that loses, stops, or is not always the same, and between hosts of which one throws away what comes."""
 
+import subprocess
+import time
 from collections import Counter
 
 from kinds.nfs import CAUSES, NEVER, VERSIONS, carried, judged, lost_frames, recorded, where_runs
@@ -139,6 +141,39 @@ def damaged(case, share, delay_ms=0.5, version="3"):
     told = loss_judged(case, rows, served, 2 * delay_ms)
     if "network-loss" in told.find:
         told.find = [*told.find, "checksum-errors"]
+    return told
+
+
+FIREWALL = "table ip lab {{\n chain in {{\n type filter hook input priority 0;\n tcp {} 2049 drop\n }}\n}}\n"
+
+
+def thrown_away(host, gone_ms):
+    """A step: the host's own firewall throws away what the other sends; what captures take from the card they have before it."""
+
+    def throw(b, _):
+        at, port = (b.server, "dport") if host == "server" else (b.client, "sport")
+        subprocess.run(at.command("nft", "-f", "-"), input=FIREWALL.format(port), text=True, check=True)
+        time.sleep(gone_ms / 1000)
+        subprocess.run(at.command("nft", "delete", "table", "ip", "lab"), check=True)
+
+    return throw
+
+
+@kind("nfs-host-drops", "a host's own firewall throws away for a while what its card took", field_case="K67",
+      mild=dict(host="server", gone_ms=400), harsh=dict(host="client", gone_ms=1500), healthy=dict(host="client", gone_ms=0),
+      draw=lambda d: dict(host=d.choice(["client", "server"]), gone_ms=d.log_uniform(200, 2000), begin_s=round(d.uniform(1, 3), 2),
+                          delay_ms=d.log_uniform(0.2, 3), version=d.choice(VERSIONS)))
+def host_drops(case, host, gone_ms, begin_s=2.0, delay_ms=0.3, version="3"):
+    rows, served = recorded(case, wire=[f"both delay_us={delay_ms * 1000:.0f}"], steps=[(begin_s, thrown_away(host, gone_ms))] if gone_ms else [],
+                            load=dict(version=version, rate=150, cap=400, ops=1000, secs=5))
+    told = judged(rows, served, 2 * delay_ms, rest=host, case=case, causes={**CAUSES, host: ["host-drops"]}, skip=["one_way"],
+                  # From the other end alone nothing shows that it came there.
+                  alone=["network"], forbid=["client-think", *NEVER])
+    if told.side == [host]:
+        said = dict(side=[host], cause=["host-drops"], find=["host-drops"], forbid=["network-loss", "network-outage"])
+        told.runs = [expect.run("at both ends", "diagnose", ["--client", "client.pcap", "--server", "server.pcap"], **said,
+                                first=[r"host-drops"], says=[r"its own capture has"]),
+                     expect.run("at that host", "diagnose", [f"{host}.pcap"], **said)]
     return told
 
 

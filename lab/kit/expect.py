@@ -17,7 +17,7 @@ ACCUSATIONS = [
     "nagle-delayed-ack", "small-writes", "split-writes", "chatty", "slow-connect", "connection-refused", "mtu-black-hole", "nagle",
     "ack-frequency", "small-window", "window-scaling-off", "connection-reset",
     "connection-closed", "stale-connection", "slow-start", "small-send-buffer", "duplicate-packets", "capture-incomplete", "retry-later",
-    "broken-off",
+    "broken-off", "host-drops",
 ]
 
 

@@ -46,6 +46,8 @@ pub struct Account {
     pub downstream_ns: i64,
     pub outage_ns: i64,
     pub loss_ns: i64,
+    /// Until what a host's own capture had was sent again, and how many calls waited for that, by direction of the bytes.
+    pub dropped: [(i64, u64); 2],
     pub nagle_ns: i64,
     /// Of the path's time, what fewer, larger turns would have spared.
     pub chatty_ns: i64,
@@ -113,6 +115,14 @@ impl Account {
             downstream_ns: sure(Cause::Downstream),
             outage_ns: sure(Cause::Outage),
             loss_ns: sure(Cause::Loss),
+            dropped: Direction::BOTH.map(|d| {
+                let (place, side) = Cause::Dropped.of(d);
+                let lines = sums.lines();
+                let own = lines.iter().find(|s| {
+                    (s.line.cause, s.line.place, s.line.side) == (Cause::Dropped, place, side)
+                });
+                own.map_or((0, 0), |s| (s.line.ns.lo_ns, s.calls))
+            }),
             nagle_ns: sure(Cause::Nagle),
             chatty_ns: sure(Cause::Chatty),
             small_fetch_ns: sure(Cause::SmallFetch),

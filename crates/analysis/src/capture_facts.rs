@@ -385,6 +385,7 @@ impl CaptureFacts {
             retransmissions: e.retransmissions,
             timeouts: e.timeouts,
             spurious: e.spurious,
+            came_twice: held == e.retransmissions as usize,
             arrived: e.duplicates_cut_off && held == e.retransmissions as usize,
             window: e.window,
             resent: e.resent.last().map_or(e.first.time, |r| r.again.time),

@@ -201,10 +201,12 @@ impl<'a> Facts<'a> {
         let is_timed_there = a.basis != Basis::Server && self.halves[1].is_here();
         let beyond = !is_timed_there && a.path_ns + a.chatty_ns > 0;
         // Those that were never answered, or had been asked before, have no response time, nor have those that are paired by
-        // their order alone, or were seen in part; and of clients without a capture the path is beside what was timed.
+        // their order alone, or were seen in part; and of clients without a capture the path is beside what was timed, as is
+        // what passed behind a capture.
         let seen = &self.captures[self.client.unwrap_or(0)];
         let untimed = seen.unanswered.0 > 0
             || self.others.is_some()
+            || a.dropped.iter().any(|(ns, _)| *ns > 0)
             || seen.in_order > 0
             || seen.response.count() == 0
             || seen.partly.0 * 10 >= a.calls

@@ -242,15 +242,28 @@ impl BothWhole<'_> {
     fn waited_ns(&self) -> i64 {
         let [_, to_client] = self.beyond;
         let beyond_ns = to_client.bounds().lo_ns;
-        if self.unsure.is_empty() {
+        let are_late = to_client.is_here() && self.client.sent_again.has(Direction::ToClient);
+        if self.unsure.is_empty() && !are_late {
             let calls = i64::try_from(self.kept.len()).unwrap_or(i64::MAX);
             let waited_ns = self.kept.waited_ns();
             return waited_ns.saturating_add(beyond_ns.saturating_mul(calls));
         }
         (self.kept).sum(|call| match self.is_stepped(call) {
             true => 0,
-            false => call.response_ns.saturating_add(beyond_ns),
+            false => {
+                let later_ns = beyond_ns.saturating_add(self.sent_again_ns(call));
+                call.response_ns.saturating_add(later_ns)
+            }
         })
+    }
+
+    /// How much later than its end at the client a call's answer was sent again, which had not been taken there.
+    fn sent_again_ns(&self, call: &Both) -> i64 {
+        let [_, to_client] = self.beyond;
+        match to_client.is_here() {
+            true => self.client.sent_again.later_of_both_ns(call),
+            false => 0,
+        }
     }
 
     /// Shows each call's ledger, in the order in which they were matched.
@@ -299,6 +312,12 @@ impl BothWhole<'_> {
                     .within(call.is_datagram, call.at_ns, call.response_ns),
                 paced: Direction::BOTH.map(|d| self.paced(call, d)),
                 spared: within_queue(spared.of(call.connection, call.work), is_behind),
+                request_again_ns: match to_server.is_here() {
+                    true => self.server.sent_again.request_of_both_ns(call),
+                    false => 0,
+                },
+                sent_again_ns: self.sent_again_ns(call),
+                untaken: [self.server, self.client].map(|c| c.sent_again.untaken()),
                 may_idle,
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
@@ -460,11 +479,12 @@ impl OneWhole<'_> {
             true => self.kept.sum(|call| call.response_ns().max(0)),
             false => self.kept.waited_ns(),
         };
-        if to_client.is_here() {
+        if to_client.is_here() && !self.capture.sent_again.has(Direction::ToClient) {
             return seen_ns;
         }
         let beyond = |[_, to_client]: [Half; 2]| to_client.bounds().lo_ns;
-        let are_late = !self.capture.sent_again.is_empty() || !self.capture.delays.is_empty();
+        let are_late =
+            self.capture.sent_again.has(Direction::ToClient) || !self.capture.delays.is_empty();
         let are_alike = self.further.is_empty() && !are_late && !self.some_began_before;
         let beyond_ns = match are_alike {
             true => {
@@ -474,19 +494,12 @@ impl OneWhole<'_> {
             false => self.kept.sum(|call| {
                 let halves = self.halves_of(call);
                 let [_, to_client] = halves;
-                let later_ns = self.sent_again_ns(halves, call) + call.late_before_ns(to_client);
+                let later_ns =
+                    self.capture.sent_again.later_ns(call) + call.late_before_ns(to_client);
                 beyond(halves).saturating_add(later_ns)
             }),
         };
         seen_ns.saturating_add(beyond_ns)
-    }
-
-    /// How much later than its end here a call's answer was sent again, lost on the way to the client.
-    fn sent_again_ns(&self, [_, to_client]: [Half; 2], call: &One) -> i64 {
-        match to_client.is_here() {
-            true => 0,
-            false => self.capture.sent_again.later_ns(call),
-        }
     }
 
     fn halves_of(&self, call: &One) -> [Half; 2] {
@@ -523,7 +536,13 @@ impl OneWhole<'_> {
             facts.spared = within_queue(spared, facts.queued != Queued::default());
             facts.paced = Direction::BOTH.map(|d| self.capture.paced(call.connection, d));
             facts.unanswered_ns = self.capture.unanswered_ns(call);
-            facts.sent_again_ns = self.sent_again_ns([facts.to_server, facts.to_client], call);
+            let again = &self.capture.sent_again;
+            facts.sent_again_ns = again.later_ns(call);
+            facts.untaken = again.untaken();
+            facts.request_again_ns = match facts.to_server.is_here() {
+                true => again.request_ns(call),
+                false => 0,
+            };
             if let Some(streams) = self.streams {
                 let at = (0, call.connection);
                 facts.may_idle =

@@ -4,6 +4,7 @@
 //! Where the capture stands before the loss, it holds the copy that was lost and the one sent again; behind
 //! the loss, only the latter. A segment sent again and again was lost each time but the last.
 
+use crate::capture_facts::CaptureFacts;
 use crate::facts::Facts;
 use crate::findings::evidence;
 use crate::results::Evidence;
@@ -200,6 +201,20 @@ fn ways(facts: &Facts<'_>) -> impl Iterator<Item = (Direction, u64)> {
     let mut ways = Direction::BOTH.map(|d| (d, segments(facts, d)));
     ways.sort_by_key(|(_, segments)| Reverse(*segments));
     ways.into_iter().filter(|(_, segments)| *segments > 0)
+}
+
+/// The packets of one direction that its receiver's own capture has and that had to be sent again to it, first copies first.
+pub(crate) fn untaken(receiver: &CaptureFacts, facts: &Facts<'_>, d: Direction) -> Vec<Evidence> {
+    let shown = receiver.losses.shown(d, SEGMENTS);
+    let both = [
+        (shown.lost, "copies that came and were not taken"),
+        (shown.again, "the same segments sent again"),
+    ];
+    let of = |(packets, what): (Vec<PacketRef>, &'static str)| {
+        let packets = packets.into_iter().map(|p| (receiver.index, p));
+        evidence::by_file(facts.results, packets, what)
+    };
+    both.into_iter().flat_map(of).collect()
 }
 
 /// For each direction the packets that were lost, in the capture nearest to their sender, and those sent

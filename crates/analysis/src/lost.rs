@@ -26,8 +26,9 @@ fn and(lost: Lost, t: &Trouble) -> Lost {
 }
 
 /// What the network lost of a call, from what its connection went through meanwhile in the capture at each direction's
-/// receiver, the server's first. What the receiver's capture holds twice was not lost between the two.
-pub(crate) fn lost_between<'a, T>(receivers: &[T; 2]) -> Lost
+/// receiver, the server's first. What the receiver's capture holds twice was not lost between the two: gives the direction of
+/// it, too, where there is nothing else.
+pub(crate) fn lost_between<'a, T>(receivers: &[T; 2]) -> (Lost, Option<Direction>)
 where
     T: Iterator<Item = &'a Trouble> + Clone,
 {
@@ -35,14 +36,33 @@ where
         let of = of.clone();
         of.filter(|t| t.is_loss())
     };
-    let arrived = [Direction::ToServer, Direction::ToClient].map(|d| {
-        let of = recoveries(&receivers[d.index()]);
-        let mut of = of.filter(|t| t.direction == d).peekable();
-        of.peek().is_some() && of.all(|t| t.arrived)
-    });
+    let all = |is: fn(&Trouble) -> bool| {
+        Direction::BOTH.map(|d| {
+            let of = recoveries(&receivers[d.index()]);
+            let mut of = of.filter(|t| t.direction == d).peekable();
+            of.peek().is_some() && of.all(is)
+        })
+    };
+    let arrived = all(|t| t.arrived);
     let seen = receivers.iter().flat_map(recoveries);
-    let lost = seen.filter(|t| !arrived[t.direction.index()]);
-    lost.fold(Lost::Nothing, and)
+    let (mut lost, mut ways) = (Lost::Nothing, [false; 2]);
+    for t in seen.filter(|t| !arrived[t.direction.index()]) {
+        lost = and(lost, t);
+        ways[t.direction.index()] = true;
+    }
+    if lost == Lost::Nothing {
+        return (lost, None);
+    }
+    let came = all(|t| t.came_twice);
+    let all_came = ways
+        .iter()
+        .zip(came)
+        .all(|(is_lost, came)| came || !is_lost);
+    let way = match ways {
+        [_, true] => Direction::ToClient,
+        _ => Direction::ToServer,
+    };
+    (lost, all_came.then_some(way))
 }
 
 /// What was lost while one capture shows a call waiting for its answer, and how long of that time recoveries took: those of

@@ -1,31 +1,35 @@
-//! Answers that passed the capture, were lost behind it and sent again, into how much later than its end a call's client had
-//! all of its answer, at least.
+//! Segments that passed the capture and were sent again, as their receiver had not taken them, into how much later than that a
+//! call's client had all of its answer, or its server all of its request, at least.
 
-use ledger::One;
+use crate::health::Verified;
+use ledger::{Both, One, Untaken};
 use model::{ConnectionId, ConnectionSummary, Direction, Episode, EpisodeKind, Time, limits};
 use std::collections::HashMap;
 
-/// A segment of an answer.
+/// A segment of a message.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     sent: Time,
     again: Time,
+    /// When it or one before it was sent again for the last time: what is behind it in its stream waits for that, too.
+    latest: Time,
     /// When all that was sent by then had been acknowledged, or its connection was over.
     until: Time,
 }
 
-/// Of one capture, by connection, in the order in which they were sent first.
+/// Of one capture, by connection and direction, in the order in which they were sent first.
 #[derive(Default)]
 pub struct SentAgain {
-    connections: HashMap<ConnectionId, Vec<Segment>, foldhash::fast::FixedState>,
-    kept: usize,
+    connections: HashMap<ConnectionId, [Vec<Segment>; 2], foldhash::fast::FixedState>,
+    kept: [usize; 2],
+    untaken: Untaken,
 }
 
 impl SentAgain {
     /// Beyond so many nothing is known of them.
     pub fn episode(&mut self, e: &Episode) {
         let is_lost = e.kind == EpisodeKind::Recovery && !e.spurious && !e.duplicates_cut_off;
-        if !is_lost || e.direction != Direction::ToClient {
+        if !is_lost {
             return;
         }
         let resent = e.resent.iter().filter(|r| !r.needless);
@@ -33,48 +37,112 @@ impl SentAgain {
             Some(Segment {
                 sent: r.original?.time,
                 again: r.again.time,
+                latest: r.again.time,
                 until: e.last.time,
             })
         });
-        for segment in segments {
-            if self.kept >= limits::SENT_AGAIN {
+        for mut segment in segments {
+            let d = e.direction.index();
+            if self.kept[d] >= limits::SENT_AGAIN {
                 return;
             }
-            self.kept += 1;
-            self.connections
-                .entry(e.connection)
-                .or_default()
-                .push(segment);
+            self.kept[d] += 1;
+            let all = &mut self.connections.entry(e.connection).or_default()[d];
+            if let Some(before) = all.last() {
+                segment.latest = segment.latest.max(before.latest);
+            }
+            all.push(segment);
         }
     }
 
-    /// What its client never acknowledged may have found nobody who waits for it.
+    /// What its receiver never acknowledged may have found nobody who waits for it.
     pub fn closed(&mut self, c: &ConnectionSummary) {
-        let [_, answers] = &c.directions;
-        if answers.unacknowledged_bytes == 0 {
+        let Some(connection) = self.connections.get_mut(&c.id) else {
             return;
-        }
-        if let Some(segments) = self.connections.get_mut(&c.id) {
-            segments.retain(|s| s.until < c.last.time);
+        };
+        for (segments, sent) in connection.iter_mut().zip(&c.directions) {
+            if sent.unacknowledged_bytes > 0 {
+                segments.retain(|s| s.until < c.last.time);
+                let mut latest = Time(i64::MIN);
+                for s in segments.iter_mut() {
+                    latest = latest.max(s.again);
+                    s.latest = latest;
+                }
+            }
         }
     }
 
+    /// Once the capture is over: what of TCP's checksums held, and whether some were left to a card, as on a host itself.
+    pub fn judge(&mut self, checksums: &Verified) {
+        self.untaken = match checksums {
+            v if v.wrong > 0 => Untaken::Damaged,
+            v if v.unfinished + v.joined > 0 => Untaken::Dropped,
+            _ => Untaken::Either,
+        };
+    }
+
+    /// Why the host of the capture had not taken what was sent again to it.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.connections.is_empty()
+    pub fn untaken(&self) -> Untaken {
+        self.untaken
     }
 
-    /// Of a call that ended here with its answer's last byte: what is sent again is not there yet.
+    /// Whether anything of this direction was.
+    #[must_use]
+    pub fn has(&self, d: Direction) -> bool {
+        self.kept[d.index()] > 0
+    }
+
+    /// Of a call that ended here with its answer's last byte: of that, or of what came before it, some is sent again later.
     #[must_use]
     pub fn later_ns(&self, call: &One) -> i64 {
-        let Some(segments) = self.connections.get(&ConnectionId(call.connection)) else {
-            return 0;
-        };
         let until = Time(call.at_ns) + call.response_ns();
-        let since = Time(until.0 - call.response_passing_ns);
+        self.behind(ConnectionId(call.connection), until)
+    }
+
+    /// The same of a call of two captures, by its client's.
+    #[must_use]
+    pub fn later_of_both_ns(&self, call: &Both) -> i64 {
+        let until = Time(call.at_ns) + call.response_ns;
+        self.behind(ConnectionId(call.connection), until)
+    }
+
+    fn behind(&self, connection: ConnectionId, until: Time) -> i64 {
+        let segments = self.of(connection, Direction::ToClient);
+        let sent = segments.partition_point(|s| s.sent <= until);
+        let last = segments[..sent].last();
+        last.map_or(0, |s| (s.latest - until).max(0))
+    }
+
+    /// How long a call waited at its server's own capture for its request to be taken there, which had come.
+    #[must_use]
+    pub fn request_ns(&self, call: &One) -> i64 {
+        let since = Time(call.at_ns);
+        let until = since + (call.request_passing_ns + call.wait_ns);
+        let asked = since + call.request_passing_ns;
+        self.taken(ConnectionId(call.connection), since, asked, until)
+    }
+
+    /// The same of a call of two captures, by its server's.
+    #[must_use]
+    pub fn request_of_both_ns(&self, call: &Both) -> i64 {
+        let [_, until] = call.sending_at_ns.map(Time);
+        let asked = Time(until.0 - (call.service_ns + call.stall_ns + call.behind_ns));
+        let since = Time(asked.0 - call.request_passing_ns);
+        self.taken(ConnectionId(call.server_connection), since, asked, until)
+    }
+
+    fn taken(&self, connection: ConnectionId, since: Time, asked: Time, until: Time) -> i64 {
+        let segments = self.of(connection, Direction::ToServer);
         let first = segments.partition_point(|s| s.sent < since);
-        let own = segments[first..].iter().take_while(|s| s.sent <= until);
-        own.map(|s| s.again - until).max().unwrap_or(0).max(0)
+        let own = segments.iter().skip(first).take_while(|s| s.sent <= until);
+        let again = own.map(|s| s.again).filter(|again| *again <= until);
+        again.max().map_or(0, |again| (again - asked).max(0))
+    }
+
+    fn of(&self, connection: ConnectionId, d: Direction) -> &[Segment] {
+        let of = self.connections.get(&connection);
+        of.map_or(&[], |of| &of[d.index()])
     }
 }
 
@@ -159,9 +227,52 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_others() {
-        assert_eq!(later_ns(&[sent_again(149, 370)]), 0);
+    fn an_answer_waits_for_what_came_before_it_and_not_for_what_comes_behind() {
+        assert_eq!(later_ns(&[sent_again(149, 370)]), 210);
+        assert_eq!(later_ns(&[sent_again(149, 370), sent_again(155, 200)]), 210);
         assert_eq!(later_ns(&[sent_again(161, 370)]), 0);
+    }
+
+    /// The same call, whose request passed from 100 to 110 at its server's own capture.
+    #[test]
+    fn a_request_waits_until_it_is_sent_again() {
+        let of = |sent, again| {
+            let mut all = SentAgain::default();
+            all.episode(&Episode {
+                direction: Direction::ToServer,
+                ..sent_again(sent, again)
+            });
+            all.request_ns(&One {
+                connection: 7,
+                at_ns: 100,
+                request_passing_ns: 10,
+                wait_ns: 40,
+                response_passing_ns: 10,
+                ..One::default()
+            })
+        };
+        assert_eq!(of(105, 140), 30);
+        assert_eq!(of(105, 108), 0, "before its last byte");
+        assert_eq!(of(105, 151), 0, "behind its answer");
+        assert_eq!(of(99, 140), 0, "another's");
+    }
+
+    #[test]
+    fn checksums_say_why_a_host_did_not_take_it() {
+        let of = |right, unfinished, wrong| {
+            let mut all = SentAgain::default();
+            all.judge(&Verified {
+                right,
+                unfinished,
+                wrong,
+                ..Verified::default()
+            });
+            all.untaken()
+        };
+        assert_eq!(of(90, 10, 0), Untaken::Dropped);
+        assert_eq!(of(89, 10, 1), Untaken::Damaged);
+        assert_eq!(of(100, 0, 0), Untaken::Either, "not taken on a host");
+        assert_eq!(of(0, 0, 0), Untaken::Either, "cut off");
     }
 
     #[test]

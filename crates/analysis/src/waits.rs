@@ -82,6 +82,7 @@ mod tests {
             retransmissions: 0,
             timeouts: 0,
             spurious: false,
+            came_twice: false,
             arrived: false,
             window: 0,
             resent: Time(last * MS),

@@ -11,6 +11,7 @@ use crate::held::Held;
 use crate::one::Lost;
 use crate::paced::{Paced, behind_others};
 use crate::spared::{Share, path};
+use crate::untaken::Untaken;
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind};
 
@@ -46,6 +47,8 @@ pub struct Both {
     /// Inside its messages, how long its server waited for it, and it for its server.
     pub inner_ns: [i64; 2],
     pub lost: Lost,
+    /// If all of that had come to its receiver's own capture, the direction of it.
+    pub came: Option<Direction>,
     /// What was while the server's capture shows it waiting, and how long of that time recoveries took: where that was taken on
     /// the way, it may have been behind it.
     pub beyond: Lost,
@@ -99,6 +102,12 @@ pub struct BothFacts<'a> {
     /// How each direction of its connection was sent.
     pub paced: [Option<Paced>; 2],
     pub spared: Option<Share>,
+    /// How long its server's capture had some of its request that was not taken there until it was sent again.
+    pub request_again_ns: i64,
+    /// How long after its end some of its answer was sent again that its client had not taken.
+    pub sent_again_ns: i64,
+    /// Why the server's host, and the client's, had not taken what its own capture has.
+    pub untaken: [Untaken; 2],
     /// Whether silences of each direction's sender may lie between messages.
     pub may_idle: [bool; 2],
     /// Of turns of a byte stream: what their connections' accounts say of the time in which they passed.
@@ -191,10 +200,13 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
         // What was lost between both captures may have been lost again further on.
         before.hi_ns = None;
     }
-    ledger.clear(Bounds::exactly(call.response_ns).plus(before));
+    let again = Bounds::exactly(facts.sent_again_ns);
+    ledger.clear(Bounds::exactly(call.response_ns).plus(before).plus(again));
     if call.lost == Lost::Hidden {
         return ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
     }
+    let [_, by_client] = facts.untaken;
+    by_client.charge(Lost::Segments, Direction::ToClient, again, ledger);
     // What is not in these captures is taken for what trips take: nothing shows that they varied.
     path(before, Bounds::exactly(i64::MAX), facts.spared, ledger);
     match facts.to_server {
@@ -210,6 +222,17 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let of_stall = call.lock_ns.clamp(0, call.stall_ns.max(0));
     let of_service = (call.lock_ns - of_stall).clamp(0, call.service_ns.max(0));
     let (all_stall, all_service) = (call.stall_ns - of_stall, call.service_ns - of_service);
+    // Behind what it had not taken nothing else held it up.
+    let most = call.behind_ns.max(0) + all_stall.max(0) + all_service.max(0);
+    let again = facts.request_again_ns.clamp(0, most);
+    let [by_server, _] = facts.untaken;
+    by_server.charge(Lost::Segments, d, Bounds::exactly(again), ledger);
+    let behind = again.min(call.behind_ns.max(0));
+    let stalled = (again - behind).min(all_stall.max(0));
+    let (all_stall, all_service) = (
+        all_stall - stalled,
+        all_service - (again - behind - stalled),
+    );
     ledger.charge(Cause::Lock, d, Bounds::exactly(of_stall + of_service));
     let locked_ns = (call.locked_ns - call.lock_ns).max(0);
     let service = match facts.unloaded_ns {
@@ -229,7 +252,7 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     let may_be_event = locked_ns.min(all_service + all_stall);
     ledger.charge(Cause::Event, d, Bounds::between(0, may_be_event));
     let mut charge = |cause, d, ns| ledger.charge(cause, d, Bounds::exactly(ns));
-    charge(Cause::Loss, d, call.behind_ns);
+    charge(Cause::Loss, d, call.behind_ns - behind);
     let [client, server] = call.inner_ns;
     charge(Cause::Service, d, server);
     facts.asked(client, ledger);
@@ -290,7 +313,11 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
             rest.lo_ns = 0;
             ledger.charge(Cause::Unknown, d, rest);
         }
-        ledger.charge(call.lost.cause(), d, facts.seen_lost(rest));
+        let lost = facts.seen_lost(rest);
+        match call.came {
+            Some(way) => facts.untaken[way.index()].charge(call.lost, way, lost, ledger),
+            None => ledger.charge(call.lost.cause(), d, lost),
+        }
     } else if let Some(classes) = &facts.classes {
         let rest = classes.divide(&call.held, transfer, 0, ledger);
         transfer = rest.lo_ns;

@@ -85,6 +85,8 @@ causes! {
     Path "path",
     /// Something was lost and sent again.
     Loss "loss",
+    /// Its receiver's own capture has it, and its TCP did not take it: it had to be sent again.
+    Dropped "dropped",
     /// Nothing came through, also not what was sent again.
     Outage "outage",
     /// Fragments of a datagram were lost, until it was sent again.
@@ -146,6 +148,7 @@ impl Cause {
                 (sender, sender)
             }
             Cause::Idle => (sender, Place::Unknown),
+            Cause::Dropped => (receiver, receiver),
             Cause::Event => (Place::Server, Place::Unknown),
             Cause::Lock => (Place::Server, Place::Client),
             Cause::NotReading | Cause::SmallWindow | Cause::DelayedAck => (sender, receiver),

@@ -25,6 +25,7 @@ mod spared;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod untaken;
 
 pub use both::{Both, BothFacts, NarrowLink, divide_both, passing_ns};
 pub use cause::{Cause, Place};
@@ -37,6 +38,7 @@ pub use one::{Lost, One, OneFacts, Queued, divide_one};
 pub use paced::{FullLine, Paced};
 pub use spared::Share;
 pub use sums::{Sum, Sums};
+pub use untaken::Untaken;
 
 use model::Direction;
 use serde::{Deserialize, Serialize};

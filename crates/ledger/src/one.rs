@@ -18,6 +18,7 @@ use crate::kept::Pack;
 use crate::late::Late;
 use crate::paced::{Paced, behind_others};
 use crate::spared::{Share, path};
+use crate::untaken::Untaken;
 use crate::{Bounds, Cause, Ledger, Locked};
 use model::{Direction, EpisodeKind, InnerTrips, TimeClass};
 
@@ -113,6 +114,8 @@ pub struct One {
     /// Of that, what was one beyond chance.
     pub lock_ns: i64,
     pub lost: Lost,
+    /// Whether all of that were requests of which the capture holds both copies.
+    pub came_twice: bool,
     /// Whether the capture lacks bytes of its messages: when these passed nobody knows.
     pub has_holes: bool,
     /// Whether it was sent in datagrams; and whether its request may have waited in its sender's own line behind others, which
@@ -183,8 +186,13 @@ pub struct OneFacts {
     pub paced: [Option<Paced>; 2],
     /// Of what it waited on in silence, how long its server is known not to have answered.
     pub unanswered_ns: i64,
-    /// How long after its end some of its answer was sent again that had been lost behind the capture.
+    /// Of the wait, how long its server's own capture had some of its request that was not taken until it was sent again.
+    pub request_again_ns: i64,
+    /// How long after its end some of its answer was sent again that had been lost behind the capture, or that its client had
+    /// not taken.
     pub sent_again_ns: i64,
+    /// Why a host had not taken what its own capture has.
+    pub untaken: Untaken,
 }
 
 impl OneFacts {
@@ -204,7 +212,9 @@ impl OneFacts {
             queued: Queued::default(),
             paced: [None; 2],
             unanswered_ns: 0,
+            request_again_ns: 0,
             sent_again_ns: 0,
+            untaken: Untaken::Either,
         }
     }
 }
@@ -224,6 +234,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
         Lost::Nothing => false,
         // What comes to the server twice was left without an answer there.
         Lost::Perhaps => !facts.to_server.is_here(),
+        // What came to its host was not lost.
+        Lost::Segments | Lost::Outage if call.came_twice && facts.to_server.is_here() => {
+            facts.untaken != Untaken::Dropped
+        }
         Lost::Segments | Lost::Outage | Lost::Hidden => true,
     };
     let mut beyond = facts.to_client.bounds();
@@ -235,8 +249,9 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     }
     let again = Bounds {
         lo_ns: facts.sent_again_ns,
-        // It may have been lost again.
-        hi_ns: (facts.sent_again_ns == 0).then_some(0),
+        // It may have been lost again, and what came to its host is known.
+        hi_ns: (facts.sent_again_ns == 0 || facts.to_client.is_here())
+            .then_some(facts.sent_again_ns),
     };
     let late = Late::of(call, facts.to_server, facts.to_client);
     let waited = Bounds::exactly(call.waited_ns()).plus(beyond).plus(again);
@@ -326,7 +341,10 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     passed(reply, reply_unsure, back, server, call.response_recovery_ns);
     waiting(call, wait, late, facts, ledger);
     silence(call, facts, ledger);
-    ledger.charge(Cause::Loss, back, again);
+    match facts.to_client {
+        Half::Here => facts.untaken.charge(Lost::Segments, back, again, ledger),
+        Half::Away(_) => ledger.charge(Cause::Loss, back, again),
+    }
     // What is not in this capture is taken for what trips take: nothing shows that they varied.
     path(beyond, Bounds::exactly(i64::MAX), facts.spared, ledger);
     late.charge_before(ledger);
@@ -470,6 +488,12 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     let late_ns = late.answer_ns.min(wait);
     let mut left = wait - late_ns;
     ledger.charge(Cause::Path, d, Bounds::exactly(late_ns));
+    // What it had not taken its host neither worked on nor held back.
+    let again = facts.request_again_ns.clamp(0, left);
+    facts
+        .untaken
+        .charge(Lost::Segments, d, Bounds::exactly(again), ledger);
+    left -= again;
     let mut waited = |way, left: &mut i64| {
         if call.held.waiting.is_free(way) {
             return;
@@ -481,7 +505,7 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     };
     // Who may not send is silent, and not stalled for that; who does not read while he is silent is.
     waited(back, &mut left);
-    let stall = call.stall_ns.clamp(0, left);
+    let stall = (call.stall_ns - again).clamp(0, left);
     left -= stall;
     waited(d, &mut left);
     // What else TCP held of it shows at its sender's end; from elsewhere it may be the server's own time.

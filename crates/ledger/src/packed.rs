@@ -5,7 +5,7 @@ use crate::held::{Held, HeldUp};
 use crate::kept::{Pack, Packer, Unpacker, alternating, straight};
 use crate::one::Lost;
 use crate::{Both, One};
-use model::InnerTrips;
+use model::{Direction, InnerTrips};
 
 impl Pack for One {
     fn waited_ns(&self) -> i64 {
@@ -32,7 +32,8 @@ impl Pack for One {
             alternating(self.silent_ns),
             alternating(late_request),
             alternating(late_answer),
-            self.lost.number() * 64
+            self.lost.number() * 128
+                + u64::from(self.came_twice) * 64
                 + u64::from(self.inner.of_request) * 32
                 + u64::from(self.has_holes) * 16
                 + u64::from(self.was_last) * 8
@@ -152,7 +153,8 @@ impl One {
         self.may_be_held = hidden % 2 == 1;
         self.silent_ns = straight(silent);
         self.late_ns = [straight(late_request), straight(late_answer)];
-        self.lost = Lost::of(lost / 64);
+        self.lost = Lost::of(lost / 128);
+        self.came_twice = lost / 64 % 2 == 1;
         self.has_holes = lost / 16 % 2 == 1;
         self.was_last = lost / 8 % 2 == 1;
         self.may_queue = lost / 4 % 2 == 1;
@@ -191,7 +193,8 @@ impl Pack for Both {
             alternating(self.path_ns),
             alternating(self.inner_ns[0]),
             alternating(self.inner_ns[1]),
-            self.lost.number() * 8
+            self.lost.number() * 32
+                + self.came.map_or(0, |d| d.index() as u64 + 1) * 8
                 + u64::from(self.beyond != Lost::Nothing) * 4
                 + u64::from(self.has_holes) * 2
                 + u64::from(self.is_datagram),
@@ -267,7 +270,12 @@ impl Pack for Both {
         self.nagle_ns = straight(nagle);
         self.path_ns = straight(path);
         self.inner_ns = [straight(asked), straight(answered)];
-        self.lost = Lost::of(lost / 8);
+        self.lost = Lost::of(lost / 32);
+        self.came = match lost / 8 % 4 {
+            0 => None,
+            1 => Some(Direction::ToServer),
+            _ => Some(Direction::ToClient),
+        };
         (self.beyond, self.recovery_ns) = match lost / 4 % 2 {
             0 => (Lost::Nothing, 0),
             _ => (Lost::of(u.number()?), straight(u.number()?)),

@@ -67,6 +67,9 @@ fn both_facts() -> BothFacts<'static> {
         fragments_ns: 0,
         paced: [None; 2],
         spared: None,
+        request_again_ns: 0,
+        sent_again_ns: 0,
+        untaken: [Untaken::Dropped; 2],
         may_idle: [false; 2],
         classes: None,
     }
@@ -86,7 +89,9 @@ fn one_facts(to_server: Half, to_client: Half) -> OneFacts {
         queued: Queued::default(),
         paced: [None; 2],
         unanswered_ns: 0,
+        request_again_ns: 0,
         sent_again_ns: 0,
+        untaken: Untaken::Dropped,
     }
 }
 

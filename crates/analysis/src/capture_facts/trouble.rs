@@ -21,7 +21,9 @@ pub struct Trouble {
     pub retransmissions: u32,
     pub timeouts: u32,
     pub spurious: bool,
-    /// The capture holds all of it twice, and what would tell that nothing was lost was cut off: nothing was lost before
+    /// The capture holds all of it twice.
+    pub came_twice: bool,
+    /// The same, and what would tell that nothing was lost was cut off: nothing was lost before
     /// the capture.
     pub arrived: bool,
     /// Bytes that the window offered while it was full.

@@ -242,6 +242,8 @@ fn settled(b: &Brief, facts: &CaptureFacts) -> One {
     let near = facts.troubles.overlapping(b.connection, from, to);
     if near.clone().next().is_some() {
         (one.lost, one.recovery_ns) = recovered(near.clone(), asked, answered);
+        let mut lost = near.clone().filter(|t| t.is_loss());
+        one.came_twice = lost.all(|t| t.direction == Direction::ToServer && t.came_twice);
         for t in near.clone().filter(|t| t.is_loss()) {
             if t.direction == Direction::ToClient {
                 one.response_recovery_ns += t.overlap_ns(answered, to);

@@ -24,6 +24,7 @@ use crate::streams::{Gathered, Streams};
 use crate::text::{Value, text};
 use crate::verdict::{across_proxy, exchanged, explaining, nobodys_delay, verdict};
 use ledger::{Both, Bounds, Certain, Half, Kept, One, Sums};
+use model::ChecksumOf;
 
 /// What was kept of calls: of a single capture, or that had begun before the server's of two; of two; and of those that the
 /// server's alone can hold, by client.
@@ -54,6 +55,10 @@ impl Diagnoser {
             false => gathered.of_one(results[0].side),
         };
         pressure::tell_drops(&self.options.hosts, &gathered.ends, &mut results);
+        for (capture, health) in self.captures.iter_mut().zip(&gathered.health) {
+            let checksums = health.checksums.total(ChecksumOf::Tcp);
+            capture.sent_again.judge(&checksums);
+        }
         let main = seen.main();
         for (attributes, result) in self.attributes.iter().zip(&mut results) {
             attributes.note_bounds(&mut result.problems);

@@ -33,6 +33,7 @@ mod duplicate_packets;
 pub(crate) mod evidence;
 mod fragments_lost;
 mod host_cpu;
+mod host_drops;
 mod host_memory;
 mod invalid_arp;
 mod large_fetch_client_think;
@@ -190,6 +191,7 @@ rules! {
     DuplicatePackets: duplicate_packets,
     FragmentsLost: fragments_lost,
     HostCpu: host_cpu,
+    HostDrops: host_drops,
     HostMemory: host_memory,
     InvalidArp: invalid_arp,
     LargeFetchClientThink: large_fetch_client_think,

@@ -18,6 +18,7 @@ fn causes(rule: Rule) -> &'static [Cause] {
         // Of which one has a cost.
         Rule::NetworkLoss | Rule::NetworkReordering => &[Cause::Loss],
         Rule::NetworkOutage => &[Cause::Outage],
+        Rule::HostDrops => &[Cause::Dropped],
         Rule::NetworkBandwidth | Rule::NetworkBufferbloat => &[Cause::Bandwidth],
         Rule::FragmentsLost => &[Cause::Fragments],
         Rule::SlowStart => &[Cause::SlowStart],

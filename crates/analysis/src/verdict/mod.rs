@@ -160,6 +160,7 @@ fn is_plain(facts: &Facts<'_>, cause: Cause) -> bool {
             | Cause::Path
             | Cause::Loss
             | Cause::Outage
+            | Cause::Dropped
             | Cause::Fragments
     );
     is_other || Cause::OF_SERVER.contains(&cause)

@@ -447,3 +447,69 @@ fn when_messages_passed_of_which_the_capture_lacks_bytes_nobody_knows() {
         assert_eq!(of(Cause::Unknown), Some(Bounds::between(0, 300 * MS)));
     }
 }
+
+/// 100 ms, of which its server worked for 10; what had come to a host was sent again 60 ms later.
+#[test]
+fn what_a_host_had_and_did_not_take_is_its_own_unless_it_was_damaged() {
+    let call = One {
+        request_passing_ns: MS,
+        wait_ns: 98 * MS,
+        response_passing_ns: MS,
+        ..One::default()
+    };
+    let of = |untaken, here: [Half; 2], [request, answer]: [i64; 2]| {
+        let facts = OneFacts {
+            request_again_ns: request * MS,
+            sent_again_ns: answer * MS,
+            untaken,
+            ..one_facts(here[0], here[1])
+        };
+        let ledger = of_one(&call, &facts);
+        [Cause::Dropped, Cause::Loss].map(|cause| charged(&ledger, cause))
+    };
+    let (near, far) = (Half::Here, Half::Away(Bounds::between(MS, 2 * MS)));
+    let exactly = Some(Bounds::exactly(60 * MS));
+    let perhaps = Some(Bounds::between(0, 60 * MS));
+    let (client, server) = ([far, near], [near, far]);
+    assert_eq!(of(Untaken::Dropped, client, [0, 60]), [exactly, None]);
+    assert_eq!(of(Untaken::Damaged, client, [0, 60]), [None, exactly]);
+    assert_eq!(of(Untaken::Either, client, [0, 60]), [perhaps, perhaps]);
+    assert_eq!(of(Untaken::Dropped, server, [60, 0]), [exactly, None]);
+    assert_eq!(of(Untaken::Damaged, server, [60, 0]), [None, exactly]);
+    // Further on it was lost, and may have been lost again.
+    let lost = Some(Bounds {
+        lo_ns: 60 * MS,
+        hi_ns: None,
+    });
+    assert_eq!(of(Untaken::Dropped, server, [0, 60]), [None, lost]);
+}
+
+/// Both captures have the copies that came first: 70 ms beyond the path.
+#[test]
+fn what_its_receiver_s_capture_has_too_was_not_lost_between_both() {
+    let of = |came, untaken| {
+        let call = Both {
+            response_ns: 100 * MS,
+            service_ns: 20 * MS,
+            path_ns: 80 * MS,
+            lost: Lost::Segments,
+            came,
+            ..Both::default()
+        };
+        let facts = BothFacts {
+            usual_path_ns: 10 * MS,
+            untaken: [Untaken::Damaged, untaken],
+            ..both_facts()
+        };
+        let ledger = of_both(&call, &facts);
+        [Cause::Dropped, Cause::Loss].map(|cause| charged(&ledger, cause))
+    };
+    let exactly = Some(Bounds::exactly(70 * MS));
+    assert_eq!(of(None, Untaken::Dropped), [None, exactly]);
+    let back = Some(Direction::ToClient);
+    assert_eq!(of(back, Untaken::Dropped), [exactly, None]);
+    assert_eq!(
+        of(Some(Direction::ToServer), Untaken::Dropped),
+        [None, exactly]
+    );
+}
