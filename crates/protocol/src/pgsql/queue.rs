@@ -110,7 +110,7 @@ pub(super) struct Queue {
     replaying: bool,
     /// When the server last said anything, and by when the capture lacked something of that.
     heard: Option<Time>,
-    lacked: Option<Time>,
+    lacked: Option<(Time, Hole)>,
     /// The last of what was said to calls that a hole took the end of.
     said: Option<Mark>,
 }
@@ -159,7 +159,11 @@ impl Queue {
                 self.pending.push_front(p);
                 self.settle_front(cx, None);
             } else {
-                p.give_up(cx, reason);
+                // What the capture lacks behind its request may have answered it.
+                let asked = p.exchange.request.last.time;
+                let lacked = self.lacked.filter(|(at, _)| *at >= asked);
+                let hidden = lacked.filter(|_| reason == Reason::NoAnswer);
+                p.give_up(cx, hidden.map_or(reason, |(_, hole)| hole.reason()));
             }
         }
         self.tell_settled(cx);

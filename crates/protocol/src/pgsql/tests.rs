@@ -40,6 +40,24 @@ fn rows(call: &Call) -> Option<u64> {
 }
 
 #[test]
+fn what_was_cut_off_behind_a_request_may_have_answered_it_when_its_connection_ends() {
+    let asked: Vec<u8> = (0..3).flat_map(|_| query("select 1")).collect();
+    let answers = answer(1).repeat(3);
+    let captured = answer(1).len() + 3;
+    let of = |last: Event| {
+        let calls = calls(&logged_on(&[up(&asked), last]));
+        let reasons = calls.iter().map(|c| c.outcome.reason());
+        reasons.collect::<Vec<_>>()
+    };
+    let cut = Some(Reason::SnapLength);
+    let seen = of(snapped(Direction::ToClient, &answers, captured));
+    assert_eq!(seen, [None, None, cut, cut]);
+    let left = Some(Reason::NoAnswer);
+    let seen = of(down(&answer(1)));
+    assert_eq!(seen, [None, None, left, left]);
+}
+
+#[test]
 fn a_logon_says_whose_session_it_is() {
     let calls = calls(&logged_on(&[up(&query("select 1")), down(&answer(1))]));
     assert_eq!(told(&calls), [("LOGON", "ok"), ("EXECUTE", "ok")]);

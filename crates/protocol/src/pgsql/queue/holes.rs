@@ -11,7 +11,7 @@ impl Queue {
         match d {
             Direction::ToClient => {
                 self.spoken = true;
-                self.lacked = Some(at);
+                self.lacked = Some((at, hole));
             }
             Direction::ToServer => self.heard_all = false,
         }
@@ -133,7 +133,7 @@ impl Queue {
 
     /// Its client went on at `asked`: what the capture lacks of the server since the first call's request was the answer.
     fn answer_unseen(&mut self, asked: Option<Time>) {
-        let Some((asked, lacked)) = asked.zip(self.lacked) else {
+        let Some((asked, (lacked, _))) = asked.zip(self.lacked) else {
             return;
         };
         if let Some(p) = self.pending.front_mut()
