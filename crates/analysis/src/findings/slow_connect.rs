@@ -71,15 +71,22 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .filter_map(|c| Some((c, excess(c)?, culprit(facts, c))))
         .collect();
-    let Some(worst) = slow.iter().max_by_key(|(_, ns, _)| *ns) else {
+    let costs = |is_meant: &dyn Fn(Side) -> bool| {
+        let meant = slow.iter().filter(|(.., side)| is_meant(*side));
+        meant.fold(0, |sum: i64, (_, ns, _)| sum.saturating_add(*ns))
+    };
+    // One of many whose packets do not tell takes nothing from what the others do.
+    let sides = [Side::Undetermined, Side::Network, Side::Server];
+    let side = sides
+        .into_iter()
+        .max_by_key(|side| costs(&|s| s == *side))?;
+    let own = slow.iter().filter(|(.., s)| *s == side);
+    let Some(worst) = own.max_by_key(|(_, ns, _)| *ns) else {
         return by_logon(facts);
     };
-    let cost = slow
-        .iter()
-        .fold(0, |sum: i64, (_, ns, _)| sum.saturating_add(*ns));
+    let cost = costs(&|_| true);
     let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
     let unanswered = slow.iter().filter(|(c, ..)| !c.handshake.seen).count();
-    let side = worst.2;
     let challenged = slow.iter().filter(|(c, ..)| is_challenged(c)).count();
     let title = match side {
         _ if is_challenged(worst.0) => "A server holds an earlier connection from the same port",
@@ -489,6 +496,36 @@ mod tests {
     #[test]
     fn attempts_that_do_not_arrive_are_the_network_s() {
         assert_eq!(opened(2, 1, 3_000 * MS).unwrap().side, Side::Network);
+    }
+
+    /// One waited for 3 s, and both captures show two SYNs of it; of others, as many as are said, the server's lacks one.
+    #[test]
+    fn what_costs_most_says_whose_it_is_and_not_the_longest() {
+        let side = |others: usize| {
+            let found = found(Rule::SlowConnect, |f| {
+                let of = |sent, arrived, at| {
+                    let mut c = connection();
+                    c.handshake.seen = true;
+                    let opening = |retries| Handshake {
+                        syn: Some(Time(0)),
+                        syn_ack: Some(Time(at)),
+                        ack: Some(Time(at)),
+                        syn_retries: retries,
+                        ..Handshake::default()
+                    };
+                    c.openings = vec![opening(sent), opening(arrived)];
+                    c
+                };
+                f.halves[0] = Half::ANY;
+                f.streams.connections = vec![of(1, 1, 3_000 * MS)];
+                let lost = (0..others).map(|_| of(1, 0, 1_000 * MS));
+                f.streams.connections.extend(lost);
+                f.results[1].first = Some(Time(-10_000 * MS));
+            });
+            found.map(|f| (f.side, f.cost_ns))
+        };
+        assert_eq!(side(2), Some((Side::Undetermined, Some(5_000 * MS))));
+        assert_eq!(side(4), Some((Side::Network, Some(7_000 * MS))));
     }
 
     #[test]
