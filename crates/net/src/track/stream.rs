@@ -207,7 +207,11 @@ impl Stream {
         match self.start {
             Start::Provisional => {
                 self.mend_start(position);
-                if has_data && (position >= self.reassembly.next || self.ahead.is_some()) {
+                if has_data && self.is_before_start(position) {
+                    self.start = Start::Certain;
+                    self.first = position;
+                    self.reassembly.next = position;
+                } else if has_data && (position >= self.reassembly.next || self.ahead.is_some()) {
                     self.start = Start::Certain;
                 }
             }
@@ -244,6 +248,13 @@ impl Stream {
         {
             self.begin_at(position, Start::Provisional);
         }
+    }
+
+    /// Whether it had been sent before the capture's first packet of this direction, which carried nothing, and waits for being
+    /// acknowledged: whoever waits for it has not had it.
+    fn is_before_start(&self, position: u64) -> bool {
+        let is_waited_for = self.acknowledged.is_some_and(|a| position >= a);
+        self.sent == self.first && position < self.first && is_waited_for
     }
 
     /// Whether a segment at `start` is no farther ahead than windows are in practice, or acknowledged.

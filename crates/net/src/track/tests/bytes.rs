@@ -30,6 +30,28 @@ fn a_capture_that_starts_in_mid_connection_starts_with_its_first_segment() {
     assert_eq!(seen.items(ToClient), data(b"xyz"));
 }
 
+/// The answer to the first request was lost, or is late: of its sender the capture has an acknowledgement first.
+#[test]
+fn what_is_waited_for_when_the_capture_begins_is_read_when_it_is_sent_again() {
+    for (heard, read) in [
+        (700, &b"xyzuvw"[..]),
+        // Who had it does not wait for it.
+        (703, b"uvw"),
+    ] {
+        let mut t = Script::new();
+        t.c(500, 700, b"abc");
+        t.wait(250 * MS);
+        t.s(703, 503, b"");
+        t.c(503, heard, b"");
+        t.s(700, 503, b"xyz");
+        t.c(503, 703, b"def");
+        t.s(703, 506, b"uvw");
+        let seen = t.one();
+        assert_eq!(seen.items(ToServer), data(b"abcdef"));
+        assert_eq!(seen.items(ToClient), data(read));
+    }
+}
+
 #[test]
 fn one_captured_direction_is_enough() {
     let mut t = Script::new();
