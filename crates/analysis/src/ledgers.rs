@@ -317,7 +317,11 @@ impl BothWhole<'_> {
                     false => 0,
                 },
                 sent_again_ns: self.sent_again_ns(call),
-                untaken: [self.server, self.client].map(|c| c.sent_again.untaken()),
+                untaken: [
+                    (self.server, call.server_connection, Direction::ToServer),
+                    (self.client, call.connection, Direction::ToClient),
+                ]
+                .map(|(capture, connection, d)| capture.sent_again.untaken(connection, d)),
                 may_idle,
                 classes: self.streams.and_then(|s| self.classes(s, call, may_idle)),
             };
@@ -538,7 +542,11 @@ impl OneWhole<'_> {
             facts.unanswered_ns = self.capture.unanswered_ns(call);
             let again = &self.capture.sent_again;
             facts.sent_again_ns = again.later_ns(call);
-            facts.untaken = again.untaken();
+            let own = match facts.to_server.is_here() {
+                true => Direction::ToServer,
+                false => Direction::ToClient,
+            };
+            facts.untaken = again.untaken(call.connection, own);
             facts.request_again_ns = match facts.to_server.is_here() {
                 true => again.request_ns(call),
                 false => 0,

@@ -20,10 +20,21 @@ struct Segment {
 /// Of one capture, by connection and direction, in the order in which they were sent first.
 #[derive(Default)]
 pub struct SentAgain {
-    connections: HashMap<ConnectionId, [Vec<Segment>; 2], foldhash::fast::FixedState>,
+    connections: HashMap<ConnectionId, [Sent; 2], foldhash::fast::FixedState>,
     kept: [usize; 2],
     untaken: Untaken,
 }
+
+/// Of one direction of a connection.
+#[derive(Default)]
+struct Sent {
+    again: Vec<Segment>,
+    /// Whether routers lie between the capture and its receiver.
+    is_routed: bool,
+}
+
+/// The hops that systems give their packets (IPv4's time to live, RFC 791; IPv6's hop limit): each router takes one.
+const INITIAL_HOPS: [u8; 6] = [30, 32, 60, 64, 128, 255];
 
 impl SentAgain {
     /// Beyond so many nothing is known of them.
@@ -47,7 +58,7 @@ impl SentAgain {
                 return;
             }
             self.kept[d] += 1;
-            let all = &mut self.connections.entry(e.connection).or_default()[d];
+            let all = &mut self.connections.entry(e.connection).or_default()[d].again;
             if let Some(before) = all.last() {
                 segment.latest = segment.latest.max(before.latest);
             }
@@ -60,7 +71,11 @@ impl SentAgain {
         let Some(connection) = self.connections.get_mut(&c.id) else {
             return;
         };
-        for (segments, sent) in connection.iter_mut().zip(&c.directions) {
+        let [asked, answered] = &c.directions;
+        let ways = [(asked, answered), (answered, asked)];
+        for (own, (sent, heard)) in connection.iter_mut().zip(ways) {
+            own.is_routed = heard.ttl_max > 0 && !INITIAL_HOPS.contains(&heard.ttl_max);
+            let segments = &mut own.again;
             if sent.unacknowledged_bytes > 0 {
                 segments.retain(|s| s.until < c.last.time);
                 let mut latest = Time(i64::MIN);
@@ -75,16 +90,20 @@ impl SentAgain {
     /// Once the capture is over: what of TCP's checksums held, and whether some were left to a card, as on a host itself.
     pub fn judge(&mut self, checksums: &Verified) {
         self.untaken = match checksums {
-            v if v.wrong > 0 => Untaken::Damaged,
+            v if v.wrong > 0 => Untaken::Lost,
             v if v.unfinished + v.joined > 0 => Untaken::Dropped,
             _ => Untaken::Either,
         };
     }
 
-    /// Why the host of the capture had not taken what was sent again to it.
+    /// Why the host of the capture had not taken what was sent again to it on a connection, in this direction.
     #[must_use]
-    pub fn untaken(&self) -> Untaken {
-        self.untaken
+    pub fn untaken(&self, connection: u64, d: Direction) -> Untaken {
+        let of = self.connections.get(&ConnectionId(connection));
+        match of.is_some_and(|of| of[d.index()].is_routed) {
+            true => Untaken::Lost,
+            false => self.untaken,
+        }
     }
 
     /// Whether anything of this direction was.
@@ -142,7 +161,7 @@ impl SentAgain {
 
     fn of(&self, connection: ConnectionId, d: Direction) -> &[Segment] {
         let of = self.connections.get(&connection);
-        of.map_or(&[], |of| &of[d.index()])
+        of.map_or(&[], |of| &of[d.index()].again)
     }
 }
 
@@ -267,12 +286,31 @@ mod tests {
                 wrong,
                 ..Verified::default()
             });
-            all.untaken()
+            all.untaken(7, Direction::ToClient)
         };
         assert_eq!(of(90, 10, 0), Untaken::Dropped);
-        assert_eq!(of(89, 10, 1), Untaken::Damaged);
+        assert_eq!(of(89, 10, 1), Untaken::Lost);
         assert_eq!(of(100, 0, 0), Untaken::Either, "not taken on a host");
         assert_eq!(of(0, 0, 0), Untaken::Either, "cut off");
+    }
+
+    #[test]
+    fn where_routers_lie_between_it_was_lost_behind_the_capture() {
+        let of = |hops| {
+            let mut all = SentAgain::default();
+            all.episode(&sent_again(155, 370));
+            all.judge(&Verified {
+                unfinished: 10,
+                ..Verified::default()
+            });
+            let mut closed = summary(0);
+            (closed.id, closed.last) = (ConnectionId(7), at(371));
+            closed.directions[0].ttl_max = hops;
+            all.closed(&closed);
+            all.untaken(7, Direction::ToClient)
+        };
+        assert_eq!(of(64), Untaken::Dropped);
+        assert_eq!(of(62), Untaken::Lost);
     }
 
     #[test]

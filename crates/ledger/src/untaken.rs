@@ -9,9 +9,9 @@ use model::Direction;
 pub enum Untaken {
     /// Its checksum held: the host threw it away.
     Dropped,
-    /// It had been damaged on the way.
-    Damaged,
-    /// Nothing tells: checksums were not captured, or something lies between the capture and the host.
+    /// It had been damaged on the way, or was lost behind the capture, as routers lie between that and the host.
+    Lost,
+    /// Nothing tells: checksums were not captured, or the capture may have been taken beside the host.
     #[default]
     Either,
 }
@@ -21,7 +21,7 @@ impl Untaken {
     pub(crate) fn charge(self, lost: Lost, d: Direction, ns: Bounds, ledger: &mut Ledger) {
         match self {
             Untaken::Dropped => ledger.charge(Cause::Dropped, d, ns),
-            Untaken::Damaged => ledger.charge(lost.cause(), d, ns),
+            Untaken::Lost => ledger.charge(lost.cause(), d, ns),
             Untaken::Either => {
                 for cause in [Cause::Dropped, lost.cause()] {
                     ledger.charge(cause, d, Bounds { lo_ns: 0, ..ns });

@@ -10,7 +10,8 @@
 //! Only said of a capture on the host itself, where packets that leave show sums
 //! that its card is to finish, or packets that came were joined by it, and only
 //! where no packet of the capture has a wrong one: what was damaged on the way is
-//! network-loss. It costs a fiftieth of the time of calls at least.
+//! network-loss, and so is what was lost on hops behind the capture. It costs a
+//! fiftieth of the time of calls at least.
 //!
 //! # What to check next
 //! On that host: its firewall's counters (nft list ruleset, iptables -vL; "ct state

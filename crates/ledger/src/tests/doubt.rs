@@ -472,10 +472,10 @@ fn what_a_host_had_and_did_not_take_is_its_own_unless_it_was_damaged() {
     let perhaps = Some(Bounds::between(0, 60 * MS));
     let (client, server) = ([far, near], [near, far]);
     assert_eq!(of(Untaken::Dropped, client, [0, 60]), [exactly, None]);
-    assert_eq!(of(Untaken::Damaged, client, [0, 60]), [None, exactly]);
+    assert_eq!(of(Untaken::Lost, client, [0, 60]), [None, exactly]);
     assert_eq!(of(Untaken::Either, client, [0, 60]), [perhaps, perhaps]);
     assert_eq!(of(Untaken::Dropped, server, [60, 0]), [exactly, None]);
-    assert_eq!(of(Untaken::Damaged, server, [60, 0]), [None, exactly]);
+    assert_eq!(of(Untaken::Lost, server, [60, 0]), [None, exactly]);
     // Further on it was lost, and may have been lost again.
     let lost = Some(Bounds {
         lo_ns: 60 * MS,
@@ -498,7 +498,7 @@ fn what_its_receiver_s_capture_has_too_was_not_lost_between_both() {
         };
         let facts = BothFacts {
             usual_path_ns: 10 * MS,
-            untaken: [Untaken::Damaged, untaken],
+            untaken: [Untaken::Lost, untaken],
             ..both_facts()
         };
         let ledger = of_both(&call, &facts);
