@@ -540,17 +540,9 @@ impl OneWhole<'_> {
             facts.spared = within_queue(spared, facts.queued != Queued::default());
             facts.paced = Direction::BOTH.map(|d| self.capture.paced(call.connection, d));
             facts.unanswered_ns = self.capture.unanswered_ns(call);
-            let again = &self.capture.sent_again;
-            facts.sent_again_ns = again.later_ns(call);
-            let own = match facts.to_server.is_here() {
-                true => Direction::ToServer,
-                false => Direction::ToClient,
-            };
-            facts.untaken = again.untaken(call.connection, own);
-            facts.request_again_ns = match facts.to_server.is_here() {
-                true => again.request_ns(call),
-                false => 0,
-            };
+            if !self.capture.sent_again.is_empty() {
+                self.sent_again(call, &mut facts);
+            }
             if let Some(streams) = self.streams {
                 let at = (0, call.connection);
                 facts.may_idle =
@@ -569,6 +561,22 @@ impl OneWhole<'_> {
             }
             look(call, &ledger);
         });
+    }
+
+    /// What it waited for that a host had not taken, and what was lost behind the capture.
+    #[cold]
+    fn sent_again(&self, call: &One, facts: &mut OneFacts) {
+        let again = &self.capture.sent_again;
+        facts.sent_again_ns = again.later_ns(call);
+        let own = match facts.to_server.is_here() {
+            true => Direction::ToServer,
+            false => Direction::ToClient,
+        };
+        facts.untaken = again.untaken(call.connection, own);
+        facts.request_again_ns = match own {
+            Direction::ToServer => again.request_ns(call),
+            Direction::ToClient => 0,
+        };
     }
 
     /// What a full line takes of it: what was sent before it passed first. Only next to the client it shows when

@@ -106,6 +106,12 @@ impl SentAgain {
         }
     }
 
+    /// Whether nothing was.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
     /// Whether anything of this direction was.
     #[must_use]
     pub fn has(&self, d: Direction) -> bool {

@@ -205,8 +205,10 @@ pub fn divide_both(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     if call.lost == Lost::Hidden {
         return ledger.charge(Cause::Unknown, Direction::ToServer, ledger.response);
     }
-    let [_, by_client] = facts.untaken;
-    by_client.charge(Lost::Segments, Direction::ToClient, again, ledger);
+    if facts.sent_again_ns > 0 {
+        let [_, by_client] = facts.untaken;
+        by_client.charge(Lost::Segments, Direction::ToClient, again, ledger);
+    }
     // What is not in these captures is taken for what trips take: nothing shows that they varied.
     path(before, Bounds::exactly(i64::MAX), facts.spared, ledger);
     match facts.to_server {
@@ -225,8 +227,10 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
     // Behind what it had not taken nothing else held it up.
     let most = call.behind_ns.max(0) + all_stall.max(0) + all_service.max(0);
     let again = facts.request_again_ns.clamp(0, most);
-    let [by_server, _] = facts.untaken;
-    by_server.charge(Lost::Segments, d, Bounds::exactly(again), ledger);
+    if again > 0 {
+        let [by_server, _] = facts.untaken;
+        by_server.charge(Lost::Segments, d, Bounds::exactly(again), ledger);
+    }
     let behind = again.min(call.behind_ns.max(0));
     let stalled = (again - behind).min(all_stall.max(0));
     let (all_stall, all_service) = (

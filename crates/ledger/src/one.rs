@@ -341,9 +341,11 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     passed(reply, reply_unsure, back, server, call.response_recovery_ns);
     waiting(call, wait, late, facts, ledger);
     silence(call, facts, ledger);
-    match facts.to_client {
-        Half::Here => facts.untaken.charge(Lost::Segments, back, again, ledger),
-        Half::Away(_) => ledger.charge(Cause::Loss, back, again),
+    if facts.sent_again_ns > 0 {
+        match facts.to_client {
+            Half::Here => facts.untaken.charge(Lost::Segments, back, again, ledger),
+            Half::Away(_) => ledger.charge(Cause::Loss, back, again),
+        }
     }
     // What is not in this capture is taken for what trips take: nothing shows that they varied.
     path(beyond, Bounds::exactly(i64::MAX), facts.spared, ledger);
@@ -490,10 +492,11 @@ fn waiting(call: &One, wait: i64, late: Late, facts: &OneFacts, ledger: &mut Led
     ledger.charge(Cause::Path, d, Bounds::exactly(late_ns));
     // What it had not taken its host neither worked on nor held back.
     let again = facts.request_again_ns.clamp(0, left);
-    facts
-        .untaken
-        .charge(Lost::Segments, d, Bounds::exactly(again), ledger);
-    left -= again;
+    if again > 0 {
+        let exactly = Bounds::exactly(again);
+        facts.untaken.charge(Lost::Segments, d, exactly, ledger);
+        left -= again;
+    }
     let mut waited = |way, left: &mut i64| {
         if call.held.waiting.is_free(way) {
             return;

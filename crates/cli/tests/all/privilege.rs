@@ -118,10 +118,15 @@ impl Seen {
 /// What `/proc` says of each thread of a run.
 fn threads(run: &Child) -> Vec<String> {
     let tasks = fs::read_dir(format!("/proc/{}/task", run.id())).expect("it runs");
-    let status = |task: fs::DirEntry| fs::read_to_string(task.path().join("status"));
-    tasks
-        .map(|task| task.and_then(status).expect("a thread"))
-        .collect()
+    let statuses = tasks.filter_map(|task| {
+        let status = task.expect("a thread").path().join("status");
+        match fs::read_to_string(status) {
+            // It has ended meanwhile.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::ESRCH)) => None,
+            status => Some(status.expect("a thread")),
+        }
+    });
+    statuses.collect()
 }
 
 fn interrupt(run: &Child) {
