@@ -102,7 +102,7 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         ),
         remedy: vec![match side {
             Side::Network => {
-                "look for a firewall, load balancer or intrusion prevention that ends connections"
+                "look for a firewall, load balancer or intrusion prevention that ends connections, and for another host that took the address over"
                     .into()
             }
             side => text!(
@@ -147,7 +147,7 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
         [Some(at_client), Some(at_server)] => Some([at_client.direction, at_server.direction]),
         _ => None,
     };
-    let unsent = in_both == Some([Direction::ToClient, Direction::ToServer]);
+    let unsent = in_both == Some([Direction::ToClient, Direction::ToServer]) || server_went_on(c);
     // Who looks for open ports makes his first packet himself, and his host resets what is answered.
     let has_spoken = last.iter().any(Option::is_some);
     let is_odd = (reset.odd_ttl && has_spoken) || (forged && !reset.counts_on);
@@ -174,6 +174,20 @@ fn cut(c: &ConnectionResult, forged: bool) -> Option<Cut<'_>> {
     })
 }
 
+/// Whether the client's capture has a reset of the server that the server's own lacks, though it goes on behind that: as both
+/// have the connection's beginning, its first packet holds their clocks against each other.
+fn server_went_on(c: &ConnectionResult) -> bool {
+    let [Some(reset), None] = c.resets.as_slice() else {
+        return false;
+    };
+    let [(_, at_client, _), (_, at_server, last)] = c.ends.as_slice() else {
+        return false;
+    };
+    let has_beginning = c.openings.iter().all(|opening| opening.syn.is_some());
+    let ahead_ns = at_server.time - at_client.time;
+    reset.direction == Direction::ToClient && has_beginning && last.time > reset.at.time + ahead_ns
+}
+
 /// Whether somebody waited: the client for an answer, or the receiver of the reset for more.
 fn is_under_way([asked, answered]: &LastData, reset: Direction) -> bool {
     match reset {
@@ -185,8 +199,9 @@ fn is_under_way([asked, answered]: &LastData, reset: Direction) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{connection, found, mark, reset as reset_seen};
+    use super::super::testing::{MS, connection, found, mark, reset as reset_seen};
     use super::*;
+    use model::{Handshake, Mark};
 
     /// The client's last data, and the server's, at these times.
     fn reset(asked: i64, answered: i64, direction: Direction) -> Option<Finding> {
@@ -231,6 +246,39 @@ mod tests {
         assert!(over(|r| r.after_fin = true));
         assert!(over(|r| r.after_peers_fin = true));
         assert!(over(|r| r.sender_unheard = true));
+    }
+
+    /// The client's capture has it at 10 ms; the server's, whose clock is 5 ms ahead, has the connection until so many.
+    #[test]
+    fn a_reset_that_its_host_s_own_capture_lacks_was_made_on_the_way() {
+        let side = |until_ms: i64, has_syn: bool| {
+            let found = found(Rule::ConnectionReset, |f| {
+                let at = |ms: i64| Mark {
+                    time: Time(ms * MS),
+                    ..mark(1)
+                };
+                let mut c = connection();
+                c.resets = vec![
+                    Some(ResetSeen {
+                        at: at(10),
+                        ..reset_seen()
+                    }),
+                    None,
+                ];
+                c.last_data = vec![[Some(Time(9 * MS)), None]; 2];
+                c.ends = vec![(0, at(0), at(10)), (1, at(5), at(until_ms))];
+                let opening = Handshake {
+                    syn: has_syn.then_some(Time(0)),
+                    ..Handshake::default()
+                };
+                c.openings = vec![opening; 2];
+                f.streams.connections = vec![c];
+            });
+            found.map(|f| f.side)
+        };
+        assert_eq!(side(16, true), Some(Side::Network));
+        assert_eq!(side(15, true), Some(Side::Server));
+        assert_eq!(side(16, false), Some(Side::Server));
     }
 
     #[test]
