@@ -440,20 +440,24 @@ mod tests {
     use ledger::Half;
     use model::{Mark, Time};
 
-    /// SYNs sent and arrived, and when the connection was open.
+    /// SYNs sent again, and how many of them arrived; and when the connection was open.
+    fn connected(sent: u32, arrived: u32, at: i64) -> ConnectionResult {
+        let opening = |retries| Handshake {
+            syn: Some(Time(0)),
+            syn_ack: Some(Time(at)),
+            ack: Some(Time(at)),
+            syn_retries: retries,
+            ..Handshake::default()
+        };
+        let mut c = connection();
+        c.handshake.seen = true;
+        c.openings = vec![opening(sent), opening(arrived)];
+        c
+    }
+
     fn opened(sent: u32, arrived: u32, at: i64) -> Option<Finding> {
         found(Rule::SlowConnect, |f| {
-            let opening = |retries| Handshake {
-                syn: Some(Time(0)),
-                syn_ack: Some(Time(at)),
-                ack: Some(Time(at)),
-                syn_retries: retries,
-                ..Handshake::default()
-            };
-            let mut c = connection();
-            c.handshake.seen = true;
-            c.openings = vec![opening(sent), opening(arrived)];
-            f.streams.connections = vec![c];
+            f.streams.connections = vec![connected(sent, arrived, at)];
             f.results[1].first = Some(Time(-10_000 * MS));
         })
     }
@@ -472,17 +476,7 @@ mod tests {
     fn what_passed_a_capture_on_the_way_may_not_have_arrived() {
         let side = |to_server| {
             let found = found(Rule::SlowConnect, |f| {
-                let opening = Handshake {
-                    syn: Some(Time(0)),
-                    syn_ack: Some(Time(1_000 * MS)),
-                    ack: Some(Time(1_000 * MS)),
-                    syn_retries: 1,
-                    ..Handshake::default()
-                };
-                let mut c = connection();
-                c.handshake.seen = true;
-                c.openings = vec![opening; 2];
-                f.streams.connections = vec![c];
+                f.streams.connections = vec![connected(1, 1, 1_000 * MS)];
                 f.halves[0] = to_server;
             });
             found.map(|f| f.side)
@@ -503,22 +497,9 @@ mod tests {
     fn what_costs_most_says_whose_it_is_and_not_the_longest() {
         let side = |others: usize| {
             let found = found(Rule::SlowConnect, |f| {
-                let of = |sent, arrived, at| {
-                    let mut c = connection();
-                    c.handshake.seen = true;
-                    let opening = |retries| Handshake {
-                        syn: Some(Time(0)),
-                        syn_ack: Some(Time(at)),
-                        ack: Some(Time(at)),
-                        syn_retries: retries,
-                        ..Handshake::default()
-                    };
-                    c.openings = vec![opening(sent), opening(arrived)];
-                    c
-                };
                 f.halves[0] = Half::ANY;
-                f.streams.connections = vec![of(1, 1, 3_000 * MS)];
-                let lost = (0..others).map(|_| of(1, 0, 1_000 * MS));
+                f.streams.connections = vec![connected(1, 1, 3_000 * MS)];
+                let lost = (0..others).map(|_| connected(1, 0, 1_000 * MS));
                 f.streams.connections.extend(lost);
                 f.results[1].first = Some(Time(-10_000 * MS));
             });
@@ -533,23 +514,14 @@ mod tests {
         // The server's capture shows the connection so long after its own beginning; the client waited for 3 s.
         let side = |(began_before, lacks_another): (i64, bool)| {
             let found = found(Rule::SlowConnect, |f| {
-                let opening = |retries| Handshake {
-                    syn: Some(Time(0)),
-                    syn_ack: Some(Time(3_000 * MS)),
-                    ack: Some(Time(3_000 * MS)),
-                    syn_retries: retries,
-                    ..Handshake::default()
-                };
-                let mut c = connection();
-                c.handshake.seen = true;
-                c.openings = vec![opening(2), opening(0)];
+                let mut c = connected(2, 0, 3_000 * MS);
                 let first = Mark {
                     time: Time(9_000 * MS),
                     ..Mark::default()
                 };
                 c.ends = vec![(0, Mark::default(), Mark::default()), (1, first, first)];
                 let mut other = connection();
-                other.openings = vec![opening(0)];
+                other.openings = c.openings[1..].to_vec();
                 f.streams.connections = vec![c];
                 f.streams.connections.extend(lacks_another.then_some(other));
                 f.results[1].first = Some(first.time + -began_before);
