@@ -14,7 +14,7 @@ pub(crate) use budget::{BudgetLine, Parts};
 use crate::page::{Tone, columns, prose};
 use crate::text::{bytes, grouped, overlap, quoted, rate, shell, wrap};
 use crate::{concentrated, hops, hosts, layers, peers, tiers};
-use analysis::results::{Diagnosis, Evidence, Fact, Finding, Side, Verdict};
+use analysis::results::{CostOf, Diagnosis, Evidence, Fact, Finding, Side, Verdict};
 use jiff::tz::TimeZone;
 use model::format_duration;
 use std::io::{self, Write};
@@ -72,23 +72,26 @@ fn answer(d: &Diagnosis, zone: &TimeZone) -> String {
 /// What it costs, unless that is said, on whom, and how sure it is.
 pub(crate) fn confidence(d: &Diagnosis, zone: &TimeZone) -> String {
     let cause = d.verdict.cause;
-    let cost = d
-        .findings
-        .iter()
-        .find(|f| Some(f.rule) == cause)
-        .and_then(|f| f.cost_ns);
+    let finding = d.findings.iter().find(|f| Some(f.rule) == cause);
+    let cost = finding.and_then(|f| Some((f.cost_ns?, f.cost_of(d))));
     let mut line = String::new();
-    if let Some(cost) = cost
+    if let Some((cost, of)) = cost
         && !d
             .verdict
             .sentence
             .to_string()
             .contains(&format_duration(cost))
     {
+        // What was never answered is not among the time of calls.
+        let all = match of {
+            CostOf::Calls | CostOf::Streams => {
+                format!(" of {} of call time", format_duration(d.call_time_ns))
+            }
+            _ => String::new(),
+        };
         line = format!(
-            "Costs {} of {} of call time in {}. ",
+            "Costs {}{all} in {}. ",
             format_duration(cost),
-            format_duration(d.call_time_ns),
             format_duration(d.elapsed_ns)
         );
     }
