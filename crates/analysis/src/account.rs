@@ -116,12 +116,8 @@ impl Account {
             outage_ns: sure(Cause::Outage),
             loss_ns: sure(Cause::Loss),
             dropped: Direction::BOTH.map(|d| {
-                let (place, side) = Cause::Dropped.of(d);
-                let lines = sums.lines();
-                let own = lines.iter().find(|s| {
-                    (s.line.cause, s.line.place, s.line.side) == (Cause::Dropped, place, side)
-                });
-                own.map_or((0, 0), |s| (s.line.ns.lo_ns, s.calls))
+                let ns = sums.of_direction(Cause::Dropped, d).lo_ns;
+                (ns, sums.calls_of(Cause::Dropped, d))
             }),
             nagle_ns: sure(Cause::Nagle),
             chatty_ns: sure(Cause::Chatty),

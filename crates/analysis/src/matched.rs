@@ -335,7 +335,8 @@ impl MatchedFacts {
         if stall > 0 {
             self.stalled.add(shown(stall, server, s));
         }
-        let (mut lost, came) = lost_between(&[s.during(&near_server), c.during(&near_client)]);
+        let (mut lost, came_twice) =
+            lost_between(&[s.during(&near_server), c.during(&near_client)]);
         let lacks = |facts: &CaptureFacts, b: &Brief| {
             (facts.holes).may_hide_another(b.connection, &b.times())
         };
@@ -455,7 +456,7 @@ impl MatchedFacts {
             path_ns: path,
             inner_ns: inner,
             lost,
-            came,
+            came_twice,
             beyond: beyond.0,
             recovery_ns: beyond.1,
             has_holes,

@@ -48,7 +48,7 @@ pub struct Both {
     pub inner_ns: [i64; 2],
     pub lost: Lost,
     /// If all of that had come to its receiver's own capture, the direction of it.
-    pub came: Option<Direction>,
+    pub came_twice: Option<Direction>,
     /// What was while the server's capture shows it waiting, and how long of that time recoveries took: where that was taken on
     /// the way, it may have been behind it.
     pub beyond: Lost,
@@ -318,7 +318,7 @@ fn between(call: &Both, facts: &BothFacts<'_>, ledger: &mut Ledger) {
             ledger.charge(Cause::Unknown, d, rest);
         }
         let lost = facts.seen_lost(rest);
-        match call.came {
+        match call.came_twice {
             Some(way) => facts.untaken[way.index()].charge(call.lost, way, lost, ledger),
             None => ledger.charge(call.lost.cause(), d, lost),
         }

@@ -249,7 +249,7 @@ pub fn divide_one(call: &One, facts: &OneFacts, ledger: &mut Ledger) {
     }
     let again = Bounds {
         lo_ns: facts.sent_again_ns,
-        // It may have been lost again, and what came to its host is known.
+        // Further on it may have been lost again; next to its host all that came is seen.
         hi_ns: (facts.sent_again_ns == 0 || facts.to_client.is_here())
             .then_some(facts.sent_again_ns),
     };

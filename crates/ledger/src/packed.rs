@@ -194,7 +194,7 @@ impl Pack for Both {
             alternating(self.inner_ns[0]),
             alternating(self.inner_ns[1]),
             self.lost.number() * 32
-                + self.came.map_or(0, |d| d.index() as u64 + 1) * 8
+                + self.came_twice.map_or(0, |d| d.index() as u64 + 1) * 8
                 + u64::from(self.beyond != Lost::Nothing) * 4
                 + u64::from(self.has_holes) * 2
                 + u64::from(self.is_datagram),
@@ -271,7 +271,7 @@ impl Pack for Both {
         self.path_ns = straight(path);
         self.inner_ns = [straight(asked), straight(answered)];
         self.lost = Lost::of(lost / 32);
-        self.came = match lost / 8 % 4 {
+        self.came_twice = match lost / 8 % 4 {
             0 => None,
             1 => Some(Direction::ToServer),
             _ => Some(Direction::ToClient),

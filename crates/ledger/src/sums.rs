@@ -100,6 +100,12 @@ impl Sums {
         line.map_or(Bounds::exactly(0), |(ns, _)| ns)
     }
 
+    /// How many calls are charged with a cause, of one direction's bytes.
+    #[must_use]
+    pub fn calls_of(&self, cause: Cause, d: Direction) -> u64 {
+        self.lines[cause as usize][d.index()].map_or(0, |(_, calls)| calls)
+    }
+
     /// Its lines, each place, side and cause once; the largest by what is certain first.
     #[must_use]
     pub fn lines(&self) -> Vec<Sum> {

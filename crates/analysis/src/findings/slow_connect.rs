@@ -71,20 +71,18 @@ fn check(facts: &Facts<'_>) -> Option<Finding> {
         .iter()
         .filter_map(|c| Some((c, excess(c)?, culprit(facts, c))))
         .collect();
-    let costs = |is_meant: &dyn Fn(Side) -> bool| {
-        let meant = slow.iter().filter(|(.., side)| is_meant(*side));
-        meant.fold(0, |sum: i64, (_, ns, _)| sum.saturating_add(*ns))
+    let cost_of = |side: Side| {
+        let own = slow.iter().filter(|(.., s)| *s == side);
+        own.fold(0, |sum: i64, (_, ns, _)| sum.saturating_add(*ns))
     };
     // One of many whose packets do not tell takes nothing from what the others do.
     let sides = [Side::Undetermined, Side::Network, Side::Server];
-    let side = sides
-        .into_iter()
-        .max_by_key(|side| costs(&|s| s == *side))?;
+    let side = sides.into_iter().max_by_key(|side| cost_of(*side))?;
     let own = slow.iter().filter(|(.., s)| *s == side);
     let Some(worst) = own.max_by_key(|(_, ns, _)| *ns) else {
         return by_logon(facts);
     };
-    let cost = costs(&|_| true);
+    let cost = sides.map(cost_of).into_iter().fold(0, i64::saturating_add);
     let retries: u64 = slow.iter().map(|(c, ..)| retries(c)).sum();
     let unanswered = slow.iter().filter(|(c, ..)| !c.handshake.seen).count();
     let challenged = slow.iter().filter(|(c, ..)| is_challenged(c)).count();

@@ -487,13 +487,13 @@ fn what_a_host_had_and_did_not_take_is_its_own_unless_it_was_damaged() {
 /// Both captures have the copies that came first: 70 ms beyond the path.
 #[test]
 fn what_its_receiver_s_capture_has_too_was_not_lost_between_both() {
-    let of = |came, untaken| {
+    let of = |came_twice, untaken| {
         let call = Both {
             response_ns: 100 * MS,
             service_ns: 20 * MS,
             path_ns: 80 * MS,
             lost: Lost::Segments,
-            came,
+            came_twice,
             ..Both::default()
         };
         let facts = BothFacts {
